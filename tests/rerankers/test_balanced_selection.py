@@ -8,6 +8,7 @@ import pytest
 from equirank import DataError, EquirankWarning, InfeasibleError, Ranking, as_ranking_data
 from equirank.metrics import igf_aggregated, igf_ratio
 from equirank.rerankers import BalancedSelection
+from equirank.rerankers.balanced_selection import _Model
 
 
 def igf(kind, merit, taken):
@@ -238,3 +239,28 @@ def test_scores_near_the_largest_number():
     result = rule.rerank([most, most / 2, 0, -most], sensitive_features=list("mmff"))
     assert result.order().tolist() == [0, 2]
     assert result.price.score_loss == pytest.approx(most / 4)
+
+
+@pytest.mark.parametrize("mode", [{"level": 0.6}, {"leximin": True}], ids=["level", "leximin"])
+@pytest.mark.parametrize("kind", ["ratio", "aggregated"])
+def test_the_first_of_each_cell_are_no_worse_than_any(monkeypatch, kind, mode):
+    rng = np.random.default_rng(7)
+    people = {"sex": rng.choice(list("fm"), 40), "race": rng.choice(list("wbh"), 40)}
+    score = rng.lognormal(0.0, 0.4, 40) * np.where(people["sex"] == "f", 0.7, 1.0)
+    rule = BalancedSelection({"f": 4, "b": 3}, k=8, igf=kind, **mode)
+    found = rule.rerank(score, sensitive_features=people)
+    cells = np.char.add(people["sex"], people["race"])
+    selected = np.isin(np.arange(40), found.order())
+    for cell in np.unique(cells):
+        inside = cells == cell
+        assert score[inside & selected].min(initial=9) > score[inside & ~selected].max(initial=0)
+    made = _Model.__init__
+
+    def without_chains(self, asked):
+        made(self, asked)
+        self.chains = []
+
+    monkeypatch.setattr(_Model, "__init__", without_chains)
+    free = rule.rerank(score, sensitive_features=people)
+    assert score[found.order()].sum() == pytest.approx(score[free.order()].sum())
+    assert found.igf["igf"] == pytest.approx(free.igf["igf"])

@@ -55,8 +55,8 @@ def rules(groups, k):
     ]
 
 
-#: Returns several weighted rankings and is tested below; a base class.
-APART = {"ExposureOptimal", "Guaranteed"}
+#: Several weighted rankings, tested below; a base class; needs draws of merit.
+APART = {"ExposureOptimal", "Guaranteed", "UncertainMerit"}
 
 
 def further_rules(groups, k):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from equirank import Reranker, as_ranking_data
-from equirank.core.data import Attribute
+from equirank.core.attribute import Attribute
 from equirank.core.errors import DataError, EquirankWarning, InfeasibleError
 from equirank.core.registry import public_classes
 from equirank.rerankers import (

@@ -11,7 +11,7 @@ from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.params import Check, Optional, Vector
 from ..core.persistence import SavedFiles, save
-from ..core.ranker import METADATA, Ranker
+from ..core.ranker import Ranker
 from ..kernels.segments import segment_sum
 
 __all__ = ["Blend"]
@@ -119,13 +119,7 @@ class Blend(Ranker):
 
     def get_metadata_routing(self) -> Any:
         """Return the routing: the metadata that one of the rankers requests."""
-        request = super().get_metadata_routing()
-        for name in METADATA:
-            request.fit.add_request(param=name, alias=name in self.fit_needs | self.fit_takes)
-        for name in ("qid", "sensitive_features"):
-            request.predict.add_request(param=name, alias=name in self.predict_needs)
-            request.score.add_request(param=name, alias=name in self.predict_needs)
-        return request
+        return self._own_routing(score=True)
 
     def _weights(self) -> np.ndarray:
         if self.weights is None:

@@ -5,8 +5,9 @@ from typing import Annotated, Any, ClassVar, Self
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.errors import DataError
+from ..core.given_data import as_ranking_data
 from ..core.inputs import numbers
 from ..core.pair_cost import PairCost
 from ..core.params import Choice, Instance, Optional

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -105,6 +106,9 @@ class BalancedSelection(Guaranteed):
 
     test_params: ClassVar[Mapping[str, Any]] = {"lower": {"a": 2}, "k": 5}
     unknown: ClassVar[Literal["refused", "fixed", "free"]] = "free"
+    acts_on: ClassVar[frozenset[str]] = frozenset({"selected"})
+    strength: ClassVar[str] = "lower"
+    slow: ClassVar[bool] = True
     guarantee: ClassVar[str] = (
         "lower bounds of groups; within every group better items first, to a level"
     )
@@ -263,6 +267,10 @@ class SelectionBounds(OverlappingBounds):
         level = self.held if np.array_equal(codes, self.codes) else self.held_before
         return super().holds(codes, offsets) & level
 
+    def binding(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return True for each list: the selection is stated to be the best."""
+        return np.ones(len(offsets) - 1, dtype=bool)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BalancedReranking(Reranking):
@@ -400,17 +408,21 @@ def _clash(model: "_Model", asked: Selection, lower: list[int]) -> str:
 
 
 class _Model:
-    """The programs of one selection, over the best k candidates of each cell."""
+    """The programs of one selection, over the best k candidates of each cell.
+
+    Members of a cell have the same groups. Replacing one by a better one of its cell keeps all
+    lower bounds and lowers neither the total nor the in-group fairness of a group, so of each cell
+    the first are selected. The programs require that, which leaves far fewer choices.
+    """
 
     def __init__(self, asked: Selection) -> None:
         self.asked = asked
-        kept = np.zeros(len(asked.merit), dtype=bool)
-        for cell in np.unique(asked.cells):
-            mine = np.flatnonzero(asked.cells == cell)
-            kept[mine[np.argsort(-asked.merit[mine], kind="stable")][: asked.k]] = True
-        self.kept = np.flatnonzero(kept)
+        by_merit = np.argsort(-asked.merit, kind="stable")
+        cells = [by_merit[asked.cells[by_merit] == cell] for cell in np.unique(asked.cells)]
+        self.kept = np.sort(np.concatenate([members[: asked.k] for members in cells]))
         self.at = np.full(len(asked.merit), -1)
         self.at[self.kept] = np.arange(len(self.kept))
+        self.chains = [self.at[members[: asked.k]] for members in cells]
 
     def read(self, found: Solution) -> np.ndarray:
         """Return the accepted candidates as a mask."""
@@ -424,6 +436,9 @@ class _Model:
         program = Program()
         x = program.variables(len(self.kept), whole=True)
         program.row(x, np.ones(len(x)), low=float(self.asked.k), high=float(self.asked.k))
+        for chain in self.chains:
+            for better, worse in pairwise(x[chain]):
+                program.row([better, worse], [1.0, -1.0], low=0.0)
         extra = program.variables(1, top=float(self.asked.k)) if missing else x[:0]
         for group, least in zip(self.asked.groups, lower, strict=True):
             mine = x[self._columns(group)]

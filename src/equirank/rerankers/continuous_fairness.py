@@ -9,12 +9,14 @@ import numpy as np
 from ..core import inputs
 from ..core.params import AnyOf, Check, Label, Number
 from ..core.ranking import Ranking
+from ..core.reranker import ORDER_TARGETS, Control
 from ..core.slots import Slots
 from ..kernels.segments import segment_sum
+from .group_bounds import StatedBounds
 from .guaranteed import Guaranteed, Pool, group_values
 from .reranking import Reranking
 
-__all__ = ["ContinuousFairness", "TransportBounds"]
+__all__ = ["ContinuousFairness", "MovedScores", "TransportBounds", "rank_anew"]
 
 
 def _are_thetas(value: Any) -> bool:
@@ -28,13 +30,11 @@ THETA = AnyOf(Number(0.0, 1.0), Check(_are_thetas, "a mapping of group to such a
 
 
 @dataclass(frozen=True, eq=False)
-class TransportBounds:
+class TransportBounds(StatedBounds):
     """Guarantee of moved scores: groups with theta = 1 have the same score distribution.
 
     Attributes
     ----------
-    words : str
-        The guarantee in one sentence.
     gap : ndarray
         Per query the largest Kolmogorov-Smirnov distance between two groups with theta = 1; 0 if
         there are fewer than two.
@@ -51,19 +51,12 @@ class TransportBounds:
         Theta of each group.
     """
 
-    words: str
     gap: np.ndarray
     step: np.ndarray
     codes: np.ndarray
     groups: np.ndarray
     before: Ranking
     theta: np.ndarray
-
-    def lower(self, query: int, counts: np.ndarray) -> None:
-        """Return None: no prefix is bounded."""
-
-    def upper(self, query: int, counts: np.ndarray) -> None:
-        """Return None: no prefix is bounded."""
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return for each list whether the distance is allowed, of the new or of the old order."""
@@ -73,6 +66,15 @@ class TransportBounds:
         score = -np.arange(float(len(old)))
         gap, step = _gaps(self.groups[old], score, begins, self.theta)
         return gap <= step + 1e-9
+
+    def binding(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return for each list whether it has two groups with theta = 1."""
+        full = np.flatnonzero(self.theta == 1.0)
+        counts = [
+            np.diff(np.concatenate([[0], np.cumsum(codes == code)])[offsets]) for code in full
+        ]
+        there = [count > 0 for count in counts]
+        return np.asarray(np.sum(there, axis=0) > 1) if there else np.zeros(len(offsets) - 1, bool)
 
 
 class ContinuousFairness(Guaranteed):
@@ -119,6 +121,12 @@ class ContinuousFairness(Guaranteed):
     positional = ("theta", "k", "by", "on_infeasible")
     theta: Annotated[float | Mapping[Any, float], THETA] = 1.0
 
+    acts_on: ClassVar[frozenset[str]] = ORDER_TARGETS | {"score"}
+    strength: ClassVar[str] = "theta"
+    plain_name: ClassVar[str] = "Comparable scores"
+    controls: ClassVar[Mapping[str, Control]] = {"theta": Control("Strength", 0.0, 1.0, 0.01)}
+    two_sided: ClassVar[bool] = True
+    no_guarantee: ClassVar[str] = "below 100%"
     guarantee: ClassVar[str] = (
         "with theta = 1 all groups have the same score distribution, up to one person"
     )
@@ -140,10 +148,7 @@ class ContinuousFairness(Guaranteed):
             order, offsets = _shown(Ranking.from_scores(data).slots(), hidden)
         moved = score.copy()
         moved[order] = transported(pool.groups.codes[order], score[order], offsets, theta)
-        key = np.where(hidden, -np.inf, moved) if hidden.any() else moved
-        after = Ranking.from_scores(replace(data, score=inputs.frozen(key)))
-        limit = np.minimum(pool.limit, np.diff(offsets))
-        position, last = _cut(after, hidden, limit)
+        after, position, last = rank_anew(ranking, moved, np.minimum(pool.limit, np.diff(offsets)))
         order, offsets = _shown(after.slots(), hidden)
         codes = pool.groups.codes[order]
         gap, step = _gaps(codes, moved[order], offsets, theta)
@@ -195,26 +200,29 @@ def _shown(slots: Slots, hidden: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return slots.order[shown], np.concatenate([[0], np.cumsum(sizes)])
 
 
-def _cut(
-    after: Ranking, hidden: np.ndarray, limit: np.ndarray
-) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return the positions up to the limit of each list, and the last position of each tie."""
+def rank_anew(
+    ranking: Ranking, moved: np.ndarray, limit: np.ndarray
+) -> tuple[Ranking, np.ndarray, np.ndarray | None]:
+    """Return the ranking by new scores, and first and last positions up to a limit per list."""
+    hidden = ranking.position == 0
+    key = np.where(hidden, -np.inf, moved) if hidden.any() else moved
+    after = Ranking.from_scores(replace(ranking.data, score=inputs.frozen(key)))
     slots = after.slots()
     until = np.repeat(limit, slots.sizes)
     out = np.empty(len(hidden), dtype=bool)
     out[slots.order] = slots.position > until
     if not out.any() and not hidden.any():
-        return after.position, after.last
+        return after, after.position, after.last
     position = inputs.frozen(np.where(out | hidden, 0, after.position).astype(np.int32))
     if after.last is None:
-        return position, None
+        return after, position, None
     last = np.where(out | hidden, 0, np.minimum(after.last, until))
-    return position, inputs.frozen(last.astype(np.int32))
+    return after, position, inputs.frozen(last.astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class MovedScores(Reranking):
-    """Result of `ContinuousFairness`, with the new scores.
+    """Result of `ContinuousFairness` or `ScoreBonus`, with the new scores.
 
     Attributes
     ----------

@@ -5,17 +5,17 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from ..core.params import Integer, Number
-from ..core.random import RandomState, label_keys
+from ..core.params import Number
+from ..core.random import label_keys
 from ..core.ranking import Ranking
 from .group_bounds import NoBounds
-from .guaranteed import ListedReranker
+from .guaranteed import DrawnReranker
 from .reranking import Reranking
 
 __all__ = ["EpsilonGreedy"]
 
 
-class EpsilonGreedy(ListedReranker):
+class EpsilonGreedy(DrawnReranker):
     """Swap each position, from the top, with a random later one with probability eps.
 
     With probability ``1 - eps`` position j keeps its item; otherwise the item is drawn uniformly
@@ -30,10 +30,6 @@ class EpsilonGreedy(ListedReranker):
     ----------
     eps : float
         Probability of a swap, in [0, 1].
-    n_draws : int
-        Number of rankings drawn; with several, ``moves`` and ``price`` are means over them.
-    on_infeasible : {"error", "best"}
-        What to do if a list is shorter than the cutoff: raise an error, or rank it whole.
 
     References
     ----------
@@ -52,22 +48,18 @@ class EpsilonGreedy(ListedReranker):
     needs: ClassVar[frozenset[str]] = frozenset()
     positional = ("eps", "k", "n_draws", "random_state", "on_infeasible")
     eps: Annotated[float, Number(0.0, 1.0)] = 0.1
-    n_draws: Annotated[int, Integer(1)] = 1
-    random_state: RandomState = None
 
     test_params: ClassVar[Mapping[str, Any]] = {"random_state": 0, "n_draws": 3}
+    strength: ClassVar[str] = "eps"
     guarantee: ClassVar[str] = "none for groups: a stochastic baseline that spreads exposure"
     needs_text: ClassVar[str] = "the order only"
     cost: ClassVar[str] = "grows with eps"
-    keeps_order: ClassVar[bool] = False
-    reads_order: ClassVar[bool] = False
 
     def _rerank(self, ranking: Ranking) -> Reranking:
         from ..kernels.drawn_lists import epsilon_swaps
 
         slots = ranking.slots()
-        shown = np.asarray(slots.sizes if slots.shown is None else slots.shown, dtype=np.int64)
-        limit = np.asarray(self._limit(ranking, shown), dtype=np.int64)
+        shown, limit = self._shown_and_limit(ranking)
         keys = label_keys(self.random_state, ranking.data.qids.tolist())
         moved = epsilon_swaps(slots.offsets, shown, limit, keys, float(self.eps), int(self.n_draws))
         position = np.empty_like(moved)

@@ -95,11 +95,12 @@ class Explanation:
     Attributes
     ----------
     sentences : tuple of str
-        The reasons in sentences.
+        The reasons, one sentence each.
     facts : dict
         ``item, row, query, group, score``; ``from`` and ``to`` (positions, 0 = not shown);
         ``move`` ("up", "down", "left out" or "none"); ``binding`` (None, or ``prefix, group,
         bound, needed, count``: the first prefix whose bound would fail at the old position);
+        ``by_probability`` (whether the guarantee counts probabilities of groups);
         ``instead`` (the item that the original order would put there), ``next_in_group`` (the next
         item of its group); ``score_given_up`` (how much higher the score of ``instead`` is);
         ``target_place`` (the cutoff, else its old or new position) and what would reach it:
@@ -213,6 +214,7 @@ def _explain_one(result: "Reranking", item: Any, query: Any) -> Explanation:
     was, now = int(result.places_before[row]), int(result.places[row])
     facts = {"query": _plain(result.data.qids[at])} | one.named(row)
     facts |= {"from": was, "to": now, "move": _move(was, now, len(one.new))}
+    facts["by_probability"] = result.by_probability
     facts["binding"] = _binding(one, was, now)
     facts |= _neighbours(one, row, was, now)
     target = result.k if result.k is not None else (was if was < now or now == 0 else now)
@@ -336,10 +338,12 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
 
 def _binding_sentence(facts: dict[str, Any]) -> list[str]:
     binding, move = facts["binding"], facts["move"]
+    if binding is None and move not in ("up", "down"):
+        return []
+    if binding is None and facts["by_probability"]:
+        return ["The guarantee counts probabilities of groups, over all items of each prefix."]
     if binding is None:
-        return (
-            ["No bound requires this; other items moved past it."] if move in ("up", "down") else []
-        )
+        return ["No bound requires this; other items moved past it."]
     word = "at least" if binding["bound"] == "lower" else "at most"
     prefix = binding["prefix"]
     top = f"The first {prefix} positions" if prefix > 1 else "The first position"

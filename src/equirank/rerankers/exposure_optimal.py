@@ -8,11 +8,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..core import inputs
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.declared import OnlyWith
 from ..core.environment import progress
 from ..core.errors import DataError, EquirankWarning, InfeasibleError
+from ..core.given_data import as_ranking_data
 from ..core.metric import DISCOUNT
 from ..core.params import Choice, Integer, Label, Number, Optional
 from ..core.ranking import Ranking
@@ -26,10 +26,13 @@ from .exposure_program import (
     Constraints,
     Solution,
     best_mixture,
+    gap_deviation,
     group_constraints,
     linear_program,
+    side_by_side,
 )
 from .group_bounds import NoBounds
+from .guaranteed import guess_groups, warn_of_guesses
 from .reranking import Reranking
 
 __all__ = ["ExposureOptimal", "SharedExposure"]
@@ -43,7 +46,8 @@ class SharedExposure(Reranking):
     ----------
     report : Table
         Per list: the expected utility, the best utility without constraints, the price (the share
-        of it that is lost), the largest violation of a constraint, and the number of rankings.
+        of it that is lost), the largest violation of a constraint, and the number of rankings. With
+        ``labels="expected"`` also ``gap_sd``.
 
     Examples
     --------
@@ -109,6 +113,12 @@ class ExposureOptimal(Reranker):
         Raise if a list cannot meet the constraints, or use the closest solution and warn.
     method : {"columns", "lp"}
         Column generation, or the classical linear program in n^2 variables (short lists only).
+    labels : {"known", "expected"}
+        ``"known"``: by known labels only. ``"expected"``: by the probabilities of groups in the
+        data (a label that was recorded with errors becomes its posterior): the constraint holds for
+        expected counts, and ``gap_sd`` of the report is the standard deviation of the gap over the
+        labels. The gap is within 1.96 of them with probability of about 95%, less exactly in short
+        lists.
 
     Returns
     -------
@@ -137,6 +147,10 @@ class ExposureOptimal(Reranker):
 
     positional = ("constraint",)
     only_with: ClassVar[OnlyWith] = {"slack": ("constraint", ("parity", "treatment", "impact"))}
+    acts_on: ClassVar[frozenset[str]] = frozenset({"exposure", "position", "metric"})
+    strength: ClassVar[str] = "slack"
+    random: ClassVar[bool] = True
+    slow: ClassVar[bool] = True
     constraint: Annotated[str | None, Optional(Choice("parity", "treatment", "impact", "item"))] = (
         "parity"
     )
@@ -150,6 +164,7 @@ class ExposureOptimal(Reranker):
     by: Annotated[Any, Optional(Label(many=True))] = None
     on_infeasible: Annotated[Literal["error", "best"], Choice("error", "best")] = "error"
     method: Annotated[Literal["columns", "lp"], Choice("columns", "lp")] = "columns"
+    labels: Annotated[Literal["known", "expected"], Choice("known", "expected")] = "known"
 
     def fit_policy(
         self, relevance: Any, *, sensitive_features: Any = None, qid: Any = None
@@ -171,7 +186,8 @@ class ExposureOptimal(Reranker):
     def _rerank(self, ranking: Ranking) -> SharedExposure:
         data = ranking.data
         utility = self._utility(data)
-        codes, categories = self._groups(data)
+        members, categories = self._groups(ranking)
+        codes = np.where(members.any(axis=1), members.argmax(axis=1), -1)
         lists, positions = data.offsets, []
         shown = (ranking.position.reshape(data.n_rows, -1) > 0).max(axis=1)
         found: list[tuple[np.ndarray, dict[str, Any]]] = []
@@ -180,12 +196,12 @@ class ExposureOptimal(Reranker):
             rows = lists[query] + np.flatnonzero(is_shown)
             # one sorted run per group is fast to merge
             rows = rows[np.lexsort((-utility[rows], codes[rows]))]
-            solution, facts = self._list(utility[rows], codes[rows], categories, data.qids[query])
+            solution, facts = self._list(utility[rows], members[rows], categories, data.qids[query])
             found_positions = np.full((len(solution.weights), len(is_shown)), -1)  # not shown
             found_positions[:, rows - lists[query]] = solution.positions
             positions.append(found_positions)
             found.append((solution.weights, facts))
-        position, weights = _side_by_side(positions, [w for w, _ in found], lists, self.k)
+        position, weights = side_by_side(positions, [w for w, _ in found], lists, self.k)
         facts = {name: np.array([fact[name] for _, fact in found]) for name in found[0][1]}
         return SharedExposure.from_draws(
             ranking,
@@ -225,22 +241,30 @@ class ExposureOptimal(Reranker):
             )
         return utility
 
-    def _groups(self, data: RankingData) -> tuple[np.ndarray, tuple[Any, ...]]:
+    def _groups(self, ranking: Ranking) -> tuple[np.ndarray, tuple[Any, ...]]:
+        """Return the probability of each group for each row (0 or 1 if known), and their names."""
+        data = ranking.data
         if not self._has_groups():
-            return np.zeros(data.n_rows, dtype=np.int32), ("all",)
+            return np.ones((data.n_rows, 1)), ("all",)
         attribute = data.attribute(self.by)
         for name in {*(self.lower or {}), *(self.upper or {})}:
             attribute.code(name, "lower" if name in (self.lower or {}) else "upper")
-        return attribute.codes, attribute.categories
+        if self.labels == "known":
+            warn_of_guesses(self, attribute)
+            known = attribute.codes[:, None] == np.arange(len(attribute.categories))
+            return known.astype(np.float64), attribute.categories
+        owner = "ExposureOptimal with labels='expected'"
+        return guess_groups(ranking, self.by, owner).table, attribute.categories
 
     def _list(
-        self, utility: np.ndarray, codes: np.ndarray, categories: tuple[Any, ...], query: Any
+        self, utility: np.ndarray, members: np.ndarray, categories: tuple[Any, ...], query: Any
     ) -> tuple[Solution, dict[str, Any]]:
         """Solve one list."""
         if len(utility) == 0:
             empty = Solution(np.ones(1), np.zeros((1, 0), dtype=int), np.zeros(0), np.zeros(0))
             facts = dict.fromkeys(("utility", "best", "price", "violation"), 0.0)
-            return empty, facts | {"n_rankings": 1}
+            more = {"n_rankings": 1} | ({} if self.labels == "known" else {"gap_sd": 0.0})
+            return empty, facts | more
         attention = discounts(len(utility), self.discount, self.k)
         if (np.diff(attention) > 0.0).any():
             raise DataError("discount must not increase from one position to the next")
@@ -251,7 +275,7 @@ class ExposureOptimal(Reranker):
             constraints = group_constraints(
                 self.constraint,
                 utility,
-                codes,
+                members,
                 categories,
                 slack=self.slack,
                 lower=self.lower or {},
@@ -259,11 +283,16 @@ class ExposureOptimal(Reranker):
                 query=query,
             )
             solution = self._solve(utility, attention, constraints, query)
-        value = float(utility @ (solution.weights @ attention[solution.positions]))
+        exposure = solution.weights @ attention[solution.positions]
+        value = float(utility @ exposure)
         lost = (best - value) / abs(best) if best else 0.0
         missed = float(solution.violation.max(initial=0.0))
-        facts = {"utility": value, "best": best, "price": max(lost, 0.0)}
-        return solution, facts | {"violation": missed, "n_rankings": len(solution.weights)}
+        found: dict[str, Any] = {"utility": value, "best": best, "price": max(lost, 0.0)}
+        found |= {"violation": missed, "n_rankings": len(solution.weights)}
+        if self.labels != "known":
+            kind = None if self.constraint == "item" else self.constraint
+            found["gap_sd"] = gap_deviation(kind, utility, members, exposure)
+        return solution, found
 
     def _solve(
         self, utility: np.ndarray, attention: np.ndarray, constraints: Constraints, query: Any
@@ -306,23 +335,3 @@ class ExposureOptimal(Reranker):
         if self.on_infeasible == "error":
             raise InfeasibleError(f"{what}; {hint}")
         warnings.warn(what, EquirankWarning, stacklevel=2)
-
-
-def _side_by_side(
-    positions: list[np.ndarray], weights: list[np.ndarray], offsets: np.ndarray, k: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return positions (row x draw) and weights (list x draw) of mixtures of different sizes.
-
-    A list with fewer rankings than the longest mixture repeats its first one with weight 0.
-    """
-    widest = max(len(share) for share in weights)
-    position = np.zeros((offsets[-1], widest), dtype=np.int32)
-    share = np.zeros((len(weights), widest))
-    for query, (found, weight) in enumerate(zip(positions, weights, strict=True)):
-        rows = slice(offsets[query], offsets[query + 1])
-        position[rows] = found[0][:, None] + 1
-        position[rows, : len(found)] = found.T + 1
-        share[query, : len(weight)] = weight
-    if k is not None:
-        position[position > k] = 0
-    return inputs.frozen(position), inputs.frozen(share)

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,14 +11,17 @@ from scipy.sparse import csr_array, kron, vstack
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from ..core.errors import DataError
+from ..core.inputs import frozen
 
 __all__ = [
     "Constraints",
     "Solution",
     "best_mixture",
     "birkhoff_decomposition",
+    "gap_deviation",
     "group_constraints",
     "linear_program",
+    "side_by_side",
 ]
 
 
@@ -216,7 +220,7 @@ def _polished(columns: _Columns, constraints: Constraints, weights: np.ndarray) 
 def group_constraints(
     kind: str | None,
     utility: np.ndarray,
-    codes: np.ndarray,
+    members: np.ndarray,
     categories: tuple[Any, ...],
     *,
     slack: float,
@@ -226,14 +230,16 @@ def group_constraints(
 ) -> Constraints:
     """Return the constraints of a list: differences between groups, and bounds on groups.
 
+    ``members`` are the probabilities of each group (item x group), 1 and 0 for known labels.
+
     ``parity`` compares the mean exposure, ``treatment`` the mean exposure per merit, ``impact``
     the mean exposure times utility per merit. Merit is the utility relative to the mean of the
     list, so that all three are in units of exposure.
     """
-    present = np.unique(codes[codes >= 0])
+    present = np.flatnonzero(members.any(axis=0))
     rows, low, high, names = [], [], [], []
     per_group = (
-        {} if kind is None else _coefficients(kind, utility, codes, present, categories, query)
+        {} if kind is None else _coefficients(kind, utility, members, present, categories, query)
     )
     for at, group in enumerate(present[1:], 1):
         others = present[:at] if slack > 0.0 else present[at - 1 : at]
@@ -245,19 +251,19 @@ def group_constraints(
     for group in present:
         name = categories[group]
         if name in lower or name in upper:
-            inside = codes == group
+            inside = members[:, group]
             rows.append(inside / inside.sum())
             low.append(lower.get(name, -np.inf))
             high.append(upper.get(name, np.inf))
             names.append(f"mean exposure of {name!r}")
-    table = np.array(rows) if rows else np.zeros((0, len(codes)))
+    table = np.array(rows) if rows else np.zeros((0, len(members)))
     return Constraints(table, np.array(low), np.array(high), tuple(names))
 
 
 def _coefficients(
     kind: str,
     utility: np.ndarray,
-    codes: np.ndarray,
+    members: np.ndarray,
     present: np.ndarray,
     categories: tuple[Any, ...],
     query: Any,
@@ -265,10 +271,11 @@ def _coefficients(
     """Return the coefficients of each group: mean exposure, divided by merit if it counts."""
     result = {}
     for group in present:
-        inside = codes == group
+        inside = members[:, group]
         share = inside / inside.sum()
         if kind != "parity":
-            merit = float(utility[inside].mean())
+            sure = ((inside == 0.0) | (inside == 1.0)).all()
+            merit = float(utility[inside == 1.0].mean() if sure else share @ utility)
             if merit <= 0.0:
                 raise DataError(
                     f"utility must be positive in every group for constraint {kind!r}, and that "
@@ -278,6 +285,36 @@ def _coefficients(
             share = share * (utility if kind == "impact" else utility.mean())
         result[int(group)] = share
     return result
+
+
+def gap_deviation(
+    kind: str | None, utility: np.ndarray, members: np.ndarray, exposure: np.ndarray
+) -> float:
+    """Return the standard deviation of the largest realised gap of two groups, 0 for known labels.
+
+    The value of a group is ``sum z x / sum z w`` over its members z, where x is the exposure and w
+    is 1 for ``parity``, the utility otherwise. By the delta method the difference of groups g and h
+    has the variance ``sum P_g A^2 + P_h B^2 - (P_g A - P_h B)^2`` with
+    ``A = (x - R_g w) / sum P_g w`` and B alike; for two groups and parity this is
+    ``sum P (1 - P) ((e - m_G) / n_G + (e - m_H) / n_H)^2``.
+    """
+    if kind is None:
+        return 0.0
+    merit = np.ones(len(utility)) if kind == "parity" else utility
+    attained = exposure * (utility if kind == "impact" else merit.mean())
+    sums = members.T @ merit
+    present = np.flatnonzero(sums > 0.0)
+    effect = {}
+    for g in present:
+        ratio = float(members[:, g] @ attained) / sums[g]
+        effect[g] = (attained - ratio * merit) / sums[g]
+    worst = 0.0
+    for g, h in combinations(present, 2):
+        own, other = members[:, g], members[:, h]
+        mean = own * effect[g] - other * effect[h]
+        variance = (own * effect[g] ** 2 + other * effect[h] ** 2 - mean**2).sum()
+        worst = max(worst, float(np.sqrt(max(variance, 0.0))))
+    return worst
 
 
 def linear_program(
@@ -394,3 +431,23 @@ def _widest_matching(left: np.ndarray) -> np.ndarray | None:
         else:
             high = middle - 1
     return best
+
+
+def side_by_side(
+    positions: list[np.ndarray], weights: list[np.ndarray], offsets: np.ndarray, k: int | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return positions (row x draw) and weights (list x draw) of mixtures of different sizes.
+
+    A list with fewer rankings than the longest mixture repeats its first one with weight 0.
+    """
+    widest = max(len(share) for share in weights)
+    position = np.zeros((offsets[-1], widest), dtype=np.int32)
+    share = np.zeros((len(weights), widest))
+    for query, (found, weight) in enumerate(zip(positions, weights, strict=True)):
+        rows = slice(offsets[query], offsets[query + 1])
+        position[rows] = found[0][:, None] + 1
+        position[rows, : len(found)] = found.T + 1
+        share[query, : len(weight)] = weight
+    if k is not None:
+        position[position > k] = 0
+    return frozen(position), frozen(share)

@@ -1,38 +1,40 @@
 """FA*IR: the best next item, unless a prefix would hold too few protected items."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
+from ..core.declared import OnlyWith
 from ..core.environment import progress
+from ..core.label_probability import GroupProbability
 from ..core.params import AnyOf, Choice, Flag, Optional
 from ..core.ranking import Ranking
+from ..core.reranker import ORDER_TARGETS, Control
 from .fa_star_ir_tables import OPEN, stored_region
-from .group_bounds import TableBounds
+from .group_bounds import StatedBounds, TableBounds
 from .guaranteed import (
     HELD,
     LABELS,
     OPEN_SHARES,
-    Guaranteed,
     Missed,
     Pool,
     candidates,
     protected_shares,
 )
 from .reranking import Reranking
+from .uncertain_groups import LikelyReranking, UncertainGroups, refuse_guesses
 
 __all__ = ["FAStarIR", "RegionBounds", "merge_lists"]
 
 
 @dataclass(frozen=True, eq=False)
-class RegionBounds:
+class RegionBounds(StatedBounds):
     """Regions of passing counts, which several lists may share.
 
     Attributes
     ----------
-    words : str
-        The guarantee in one sentence.
     needs : tuple of ndarray
         Regions (`kernels.fa_star_ir_groups`).
     which : ndarray of int
@@ -41,7 +43,6 @@ class RegionBounds:
         Codes of the protected groups, in the order of the regions' counts.
     """
 
-    words: str
     needs: tuple[np.ndarray, ...]
     which: np.ndarray
     protected: np.ndarray
@@ -64,9 +65,6 @@ class RegionBounds:
                 least[j, code] = count
         return least
 
-    def upper(self, query: int, counts: np.ndarray) -> None:
-        """Return None: there is no upper bound."""
-
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return for each list whether all prefixes pass, given the group at each position."""
         holds = np.ones(len(self.which), dtype=bool)
@@ -78,11 +76,21 @@ class RegionBounds:
             holds[query] = bool((counts[:, 0] >= needed).all())
         return holds
 
+    def binding(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return for each list whether a prefix without any protected item would fail."""
+        least = [need.reshape(len(need), -1)[:, 0] for need in self.needs]
+        sizes = np.diff(offsets).tolist()
+        found = [
+            which >= 0 and bool((least[which][:size] > 0).any())
+            for which, size in zip(self.which.tolist(), sizes, strict=True)
+        ]
+        return np.array(found, dtype=bool)
+
 
 ADVICE = "lower p or alpha, choose a smaller k"
 
 
-class FAStarIR(Guaranteed):
+class FAStarIR(UncertainGroups):
     """Re-rank so that every prefix holds as many protected items as chance would select.
 
     The first j positions hold at least m(j) protected items, the smallest m with
@@ -96,7 +104,9 @@ class FAStarIR(Guaranteed):
     The order within groups is kept, ties are taken in input order, and only the order of scores is
     used. Rows that were not shown stay so, but count in the share of the list. A list without
     protected items keeps its order if ``p`` is None. People with an unknown label keep their
-    positions; the guarantee is about the list of all others.
+    positions; the guarantee is about the list of all others. With probabilities of groups
+    (``labels``) the table is the same for one protected group; items may then pass others of their
+    group, and several protected groups are an error.
 
     Parameters
     ----------
@@ -135,6 +145,7 @@ class FAStarIR(Guaranteed):
     """
 
     positional = ("p", "alpha", "protected", "k", "law", "adjusted", "by", "on_infeasible")
+    only_with: ClassVar[OnlyWith] = {"time_limit": ("labels", ("expected",))}
     p: Annotated[Any, Optional(AnyOf(OPEN, OPEN_SHARES))] = None
     alpha: Annotated[float, OPEN] = 0.1
     protected: Annotated[Any, Optional(LABELS)] = None
@@ -142,6 +153,14 @@ class FAStarIR(Guaranteed):
     adjusted: Annotated[bool, Flag()] = True
 
     unknown: ClassVar[Literal["refused", "fixed", "free"]] = "fixed"
+    acts_on: ClassVar[frozenset[str]] = ORDER_TARGETS
+    strength: ClassVar[str] = "p"
+    plain_name: ClassVar[str] = "Nothing beyond chance"
+    controls: ClassVar[Mapping[str, Control]] = {
+        "p": Control("Share expected by chance", 0.01, 0.99, 0.01),
+        "alpha": Control("How strict", 0.01, 0.5, 0.01),
+    }
+    no_guarantee: ClassVar[str] = "where chance alone would often leave the group out of the list"
     guarantee: ClassVar[str] = (
         "every prefix passes the FA*IR test, which a fair list fails with probability <= alpha"
     )
@@ -151,6 +170,9 @@ class FAStarIR(Guaranteed):
     cost: ClassVar[str] = "little score: it only excludes lists that chance would rarely produce"
 
     def _rerank(self, ranking: Ranking) -> Reranking:
+        guess = self._guess(ranking)
+        if guess is not None:
+            return self._likely_lists(ranking, guess)
         pool = self._pool(ranking)
         codes, shares = protected_shares(self, pool)
         one = len(codes) == 1
@@ -158,6 +180,35 @@ class FAStarIR(Guaranteed):
         return Reranking.from_order(
             ranking, *pool.placed(chosen), bounds=pool.bounds(bounds), reranker=self
         )
+
+    def _likely_lists(self, ranking: Ranking, guess: GroupProbability) -> LikelyReranking:
+        """Return lists that pass the test in expectation or with a probability."""
+        pool = self._guessed_pool(ranking, guess, self.by)
+        codes, shares = protected_shares(self, pool)
+        if len(codes) != 1:
+            means = shares.mean(axis=0) if codes else np.zeros(0)
+            names = [pool.groups.categories[code] for code in codes]
+            refuse_guesses(
+                "FAStarIR with several protected groups",
+                dict(zip(names, means.tolist(), strict=True)),
+                "a prefix passes by the joint counts of all groups",
+            )
+        floors, start, _, _ = self._floors(pool, shares)
+        words = self._words(pool, codes)
+        return self._likely(
+            ranking, pool, guess, [(codes[0], False)], floors[:, None], start, words, self.by
+        )
+
+    def _floors(
+        self, pool: Pool, shares: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, list[np.ndarray], np.ndarray]:
+        """Return all minimums, where those of each list begin, the tables, and each list's one."""
+        kinds, kind = self._kinds(pool, shares)
+        steps = progress(kinds.tolist(), "FA*IR tables")
+        tables = [self._table(int(k), int(n), float(share)) for k, n, share in steps]
+        starts = np.concatenate([[0], np.cumsum([len(table) for table in tables])])
+        floors = np.concatenate([np.zeros(0, dtype=np.int32), *tables])
+        return floors, starts[:-1][kind], tables, kind
 
     def _words(self, pool: Pool, codes: list[int]) -> str:
         names = " and ".join(repr(pool.groups.categories[code]) for code in codes)
@@ -179,12 +230,7 @@ class FAStarIR(Guaranteed):
     ) -> tuple[np.ndarray, TableBounds]:
         from ..kernels.group_queues import merge_by_floors
 
-        kinds, kind = self._kinds(pool, shares)
-        steps = progress(kinds.tolist(), "FA*IR tables")
-        tables = [self._table(int(k), int(n), float(share)) for k, n, share in steps]
-        starts = np.concatenate([[0], np.cumsum([len(table) for table in tables])])
-        floors = np.concatenate([np.zeros(0, dtype=np.int32), *tables])
-        start = starts[:-1][kind]
+        floors, start, tables, kind = self._floors(pool, shares)
         self._check_supply(pool, codes[0], tables, kind)
         chosen = merge_by_floors(
             pool.codes, pool.offsets, pool.shown, pool.limit, floors, start, codes[0]

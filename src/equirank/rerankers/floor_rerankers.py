@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from ..core.data import Attribute
+from ..core.attribute import Attribute
 from ..core.params import Choice, Constraint, Integer, Number, Optional, check_params
 from ..core.random import RandomState, as_seed, generator
 from ..core.ranking import Ranking
-from ..core.reranker import Reranker
+from ..core.reranker import ORDER_TARGETS, Control, Reranker
 from .bounded_lists import arrange_lists
 from .group_bounds import ROUNDING, Bounds, OverlappingBounds, TableBounds
 from .guaranteed import LABELS, Guaranteed, Pool, protected_shares
@@ -258,6 +258,8 @@ class ImplicitBiasFloor(FloorReranker):
     phi: Annotated[float | None, Optional(Number(0.0, 1.0))] = None
 
     test_params: ClassVar[Mapping[str, Any]] = {"phi": 0.2, "protected": "a"}
+    acts_on: ClassVar[frozenset[str]] = ORDER_TARGETS
+    strength: ClassVar[str] = "phi"
     guarantee: ClassVar[str] = "every prefix j holds at least ceil(phi j) protected items"
     needs_text: ClassVar[str] = "groups and the protected one; the share phi, or that of the list"
     cost: ClassVar[str] = "score, from the first position on; gains utility if scores are biased"
@@ -309,6 +311,10 @@ class RooneyRule(FloorReranker):
     count: Annotated[int, Integer(1)] = 1
 
     test_params: ClassVar[Mapping[str, Any]] = {"protected": "a", "k": 5}
+    acts_on: ClassVar[frozenset[str]] = frozenset({"selected"})
+    strength: ClassVar[str] = "count"
+    plain_name: ClassVar[str] = "At least so many on the short list"
+    controls: ClassVar[Mapping[str, Control]] = {"count": Control("How many", 1, None, 1)}
     guarantee: ClassVar[str] = "the short list holds at least one (or count) protected items"
     needs_text: ClassVar[str] = "groups and the protected one; the length of the short list"
     cost: ClassVar[str] = "at most the last positions of the short list"

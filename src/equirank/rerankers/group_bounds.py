@@ -7,7 +7,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..core.data import Attribute, RankingData
+from ..core.attribute import Attribute
+from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.params import Check, Label, Number, Vector
 
@@ -205,18 +206,41 @@ class Bounds(Protocol):
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return for each list whether the guarantee holds, given the group at each position."""
 
+    def binding(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return for each list whether some order of its length would break the guarantee."""
+        return np.ones(len(offsets) - 1, dtype=bool)
+
 
 @dataclass(frozen=True, eq=False)
-class NoBounds:
+class StatedBounds:
+    """Base of bounds that are stated in words; without more, no prefix is bounded.
+
+    Attributes
+    ----------
+    words : str
+        What is guaranteed, as part of a sentence.
+    """
+
+    words: str
+
+    def lower(self, query: int, counts: np.ndarray) -> np.ndarray | None:
+        """Return the least counts of a list (prefix x group), or None."""
+        return None
+
+    def upper(self, query: int, counts: np.ndarray) -> np.ndarray | None:
+        """Return the largest counts of a list (prefix x group), or None."""
+        return None
+
+    def binding(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return True for each list: the guarantee says something about all."""
+        return np.ones(len(offsets) - 1, dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class NoBounds(StatedBounds):
     """No guarantee about prefixes."""
 
     words: str = "no prefix is bound"
-
-    def lower(self, query: int, counts: np.ndarray) -> None:
-        """Return None: there is no bound."""
-
-    def upper(self, query: int, counts: np.ndarray) -> None:
-        """Return None: there is no bound."""
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return True for each list."""
@@ -265,19 +289,25 @@ class KnownBounds:
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return for each list whether the bounds hold, given the group at each position."""
-        known = codes >= 0
-        before = np.concatenate([[0], np.cumsum(known)])
-        return self.known.holds(codes[known], before[offsets])
+        return self.known.holds(*_known(codes, offsets))
+
+    def binding(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return for each list whether some order of its known people would break the bounds."""
+        return self.known.binding(*_known(codes, offsets))
+
+
+def _known(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the groups of people with a known label, and where each list begins in them."""
+    known = codes >= 0
+    return codes[known], np.concatenate([[0], np.cumsum(known)])[offsets]
 
 
 @dataclass(frozen=True, eq=False)
-class TableBounds:
+class TableBounds(StatedBounds):
     """Bounds in tables, which several lists may share.
 
     Attributes
     ----------
-    words : str
-        The guarantee in one sentence.
     least, most : ndarray of int or None
         The tables of all lists, concatenated (row x group).
     start : ndarray of int64
@@ -297,7 +327,6 @@ class TableBounds:
     array([False])
     """
 
-    words: str
     least: np.ndarray | None
     most: np.ndarray | None
     start: np.ndarray
@@ -324,15 +353,28 @@ class TableBounds:
         most = none if self.most is None else self.most
         return tables_hold(codes, offsets, least, most, self.start, self.lengths)
 
+    def binding(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return for each list whether a prefix has a minimum above 0 or a maximum below it."""
+        lengths = np.minimum(self.lengths, np.diff(offsets))
+        found = np.zeros(len(lengths), dtype=bool)
+        if self.least is not None:
+            rows = np.concatenate([[0], np.cumsum((self.least > 0).any(axis=1))])
+            found |= rows[self.start + lengths] > rows[self.start]
+        if self.most is not None:
+            for begin, size in set(zip(self.start.tolist(), lengths.tolist(), strict=True)):
+                prefix = np.arange(1, size + 1)[:, None]
+                if (self.most[begin : begin + size] < prefix).any():
+                    found |= (self.start == begin) & (lengths == size)
+        return found
+
 
 @dataclass(frozen=True, eq=False)
-class ShareBounds:
+class ShareBounds(StatedBounds):
     """Bounds by shares: prefix j holds ``floor(j p)`` to ``ceil(j p)`` items of a group.
 
     The lower bound is the guarantee; the upper bound limits which group may come next.
     """
 
-    words: str
     shares: np.ndarray
 
     def lower(self, query: int, counts: np.ndarray) -> np.ndarray:
@@ -351,32 +393,35 @@ class ShareBounds:
 
         return shares_hold(codes, offsets, np.ascontiguousarray(self.shares, dtype=np.float64))
 
+    def binding(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return for each list whether the share of a group makes up one whole item."""
+        least = np.floor(np.diff(offsets)[:, None] * self.shares + ROUNDING)
+        return np.asarray((least > 0).any(axis=1))
+
 
 @dataclass(frozen=True, eq=False)
-class OverlappingBounds:
+class OverlappingBounds(StatedBounds):
     """Bounds on the groups of several attributes; an item belongs to one group of each.
+
+    No crossed group is bounded by itself.
 
     Attributes
     ----------
-    words : str
-        The guarantee in one sentence.
     parts : dict of str to TableBounds
         The bounds of each attribute.
     members : dict of str to ndarray
         For each attribute, the group that each crossed group belongs to.
     """
 
-    words: str
     parts: dict[Any, TableBounds]
     members: dict[Any, np.ndarray]
-
-    def lower(self, query: int, counts: np.ndarray) -> None:
-        """Return None: no crossed group is bounded by itself."""
-
-    def upper(self, query: int, counts: np.ndarray) -> None:
-        """Return None: no crossed group is bounded by itself."""
 
     def holds(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return for each list whether all bounds hold, given the crossed groups in order."""
         kept = [part.holds(self.members[key][codes], offsets) for key, part in self.parts.items()]
         return np.logical_and.reduce(kept)
+
+    def binding(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return for each list whether the bounds of an attribute could be broken."""
+        some = [part.binding(self.members[k][codes], offsets) for k, part in self.parts.items()]
+        return np.logical_or.reduce(some)

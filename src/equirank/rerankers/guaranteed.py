@@ -4,15 +4,17 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from ..core.data import Attribute
-from ..core.errors import DataError, EquirankWarning, InfeasibleError
+from ..core.attribute import Attribute
+from ..core.errors import DataError, EquirankWarning, InfeasibleError, outer_stacklevel
+from ..core.label_probability import GroupProbability, depth_by_value, group_probability
 from ..core.params import Check, Choice, Integer, Label, Number, Optional
+from ..core.random import RandomState
 from ..core.ranking import Ranking
-from ..core.reranker import Reranker
+from ..core.reranker import ORDER_TARGETS, Reranker
 from .group_bounds import Bounds, KnownBounds
 
 __all__ = [
@@ -20,6 +22,7 @@ __all__ = [
     "LABELS",
     "OPEN_SHARES",
     "SHARES",
+    "DrawnReranker",
     "Guaranteed",
     "ListedReranker",
     "Missed",
@@ -27,8 +30,10 @@ __all__ = [
     "candidates",
     "first_missing",
     "group_values",
+    "guess_groups",
     "protected_shares",
     "target_shares",
+    "warn_of_guesses",
 ]
 
 
@@ -36,10 +41,12 @@ __all__ = [
 class Pool:
     """The items of every list, best first, with their groups.
 
+    A slot is an index into ``order``.
+
     Attributes
     ----------
     ranking : Ranking
-        The ranking that the items come from.
+        The ranking before, from which all items come.
     order : ndarray
         Stored rows, best first, list after list; rows that are not shown come last in their list.
     offsets : ndarray
@@ -151,9 +158,26 @@ class ListedReranker(Reranker):
     keeps_order: ClassVar[bool] = True
     reads_order: ClassVar[bool] = True
 
+    #: Positions to fill in each list, instead of k.
+    _limits: ClassVar[np.ndarray | None] = None
+
+    def with_limits(self, limits: np.ndarray) -> Self:
+        """Return a copy that fills a number of positions of its own in each list, instead of k.
+
+        Parameters
+        ----------
+        limits : ndarray of int
+            The number of positions of each list; shorter lists are filled.
+        """
+        made = type(self)(**self.get_params(deep=False))
+        made.__dict__["_limits"] = np.asarray(limits)
+        return made
+
     def _limit(self, ranking: Ranking, shown: np.ndarray) -> np.ndarray:
         """Return the number of positions to fill in each list."""
         k = self.k
+        if self._limits is not None:
+            return np.minimum(shown, self._limits)
         if k is None:
             return shown
         short = np.flatnonzero(shown < k)
@@ -165,6 +189,32 @@ class ListedReranker(Reranker):
                 "k, omit it to rank whole lists, or pass on_infeasible='best'"
             )
         return np.minimum(shown, k)
+
+
+class DrawnReranker(ListedReranker):
+    """Base of the re-rankers that draw rankings at random and use no groups.
+
+    Parameters
+    ----------
+    n_draws : int
+        Number of rankings drawn; with several, ``moves`` and ``price`` are means over them.
+    on_infeasible : {"error", "best"}
+        What to do if a list is shorter than the cutoff: raise an error, or rank it whole.
+    """
+
+    n_draws: Annotated[int, Integer(1)] = 1
+    random_state: RandomState = None
+
+    acts_on: ClassVar[frozenset[str]] = ORDER_TARGETS
+    random: ClassVar[bool] = True
+    keeps_order: ClassVar[bool] = False
+    reads_order: ClassVar[bool] = False
+
+    def _shown_and_limit(self, ranking: Ranking) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of items shown before and of positions to fill, list by list."""
+        slots = ranking.slots()
+        shown = np.asarray(slots.sizes if slots.shown is None else slots.shown, dtype=np.int64)
+        return shown, np.asarray(self._limit(ranking, shown), dtype=np.int64)
 
 
 class Guaranteed(ListedReranker):
@@ -232,26 +282,30 @@ class Guaranteed(ListedReranker):
 
         The groups are those of ``by``, else those of the parameter ``by``.
         """
-        slots, key = ranking.slots(), self.by if by is None else by
-        groups = ranking.data.attribute(key)
+        key = self.by if by is None else by
+        self._check_guesses(ranking, key)
         if self.unknown == "refused":
             ranking.data.known_attribute(key, type(self).__name__)
-        shown = slots.sizes if slots.shown is None else slots.shown
-        pool = Pool(
-            ranking,
-            slots.order,
-            slots.offsets,
-            shown,
-            self._limit(ranking, shown),
-            groups,
-            groups.codes[slots.order],
-        )
+        pool = self._all_candidates(ranking, key)
+        groups = pool.groups
         if not groups.n_unknown:
             return pool
         if self.unknown == "fixed":
             return _with_fixed(pool)
         codes = np.where(pool.codes < 0, len(groups.categories), pool.codes)
         return replace(pool, codes=codes.astype(pool.codes.dtype), free=True)
+
+    def _all_candidates(self, ranking: Ranking, by: Any) -> Pool:
+        """Return the candidates of a ranking best first, with code -1 for an unknown label."""
+        slots, groups = ranking.slots(), ranking.data.attribute(by)
+        shown = slots.sizes if slots.shown is None else slots.shown
+        limit = self._limit(ranking, shown)
+        codes = groups.codes[slots.order]
+        return Pool(ranking, slots.order, slots.offsets, shown, limit, groups, codes)
+
+    def _check_guesses(self, ranking: Ranking, by: Any) -> None:
+        """Warn if probabilities or errors of labels are known, which known labels replace."""
+        warn_of_guesses(self, ranking.data.attribute(by))
 
     def _report(self, pool: Pool, missed: Missed, needed: Any, advice: str) -> None:
         """Raise or warn, depending on ``on_infeasible``, if the guarantee cannot hold in a list.
@@ -287,6 +341,31 @@ class Guaranteed(ListedReranker):
             )
         more = f" (and in {len(failed) - 1} more queries)" if len(failed) > 1 else ""
         warnings.warn(f"{message}{more}; the closest ranking is returned", EquirankWarning, 4)
+
+
+def warn_of_guesses(reranker: Reranker, groups: Attribute) -> None:
+    """Warn that a re-ranker takes labels as they are, if probabilities or errors are known."""
+    if not groups.guessed and groups.error is None:
+        return
+    takes = "takes recorded labels as true" if groups.error else "uses known labels only"
+    what = "errors of recording" if groups.error else "probabilities"
+    can = "; its parameter labels can use them" if "labels" in reranker.params else ""
+    warnings.warn(
+        f"{type(reranker).__name__} {takes} and leaves the {what} of the data aside{can}",
+        EquirankWarning,
+        stacklevel=outer_stacklevel(),
+    )
+
+
+def guess_groups(ranking: Ranking, by: Any, owner: str) -> GroupProbability:
+    """Return the probabilities of the groups of ranked rows; positions choose the tenth."""
+    data = ranking.data
+    if ranking.n_draws > 1:
+        mean = -ranking.position.mean(axis=1)
+        return group_probability(data, by, owner, depth_by_value(mean, data.offsets))
+    slots, depth = ranking.slots(), np.empty(data.n_rows)
+    depth[slots.order] = (slots.position - 0.5) / np.repeat(slots.sizes, slots.sizes)
+    return group_probability(data, by, owner, depth)
 
 
 def _with_fixed(pool: Pool) -> Pool:

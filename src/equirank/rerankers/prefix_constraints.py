@@ -6,13 +6,15 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ..core.environment import progress
-from ..core.params import Number
+from ..core.label_probability import GroupProbability
 from ..core.ranking import Ranking
+from ..core.reranker import ORDER_TARGETS, Control
 from .bounded_lists import arrange_lists, bound_tables, raise_or_warn, slot_values
 from .group_bounds import PREFIX_BOUNDS, GroupBound, OverlappingBounds, TableBounds, find_bounds
-from .guaranteed import Guaranteed, Pool
+from .guaranteed import Pool
 from .integer_program import Program
 from .reranking import Reranking
+from .uncertain_groups import LikelyReranking, UncertainGroups
 
 __all__ = ["PrefixConstraints", "arrange_overlapping"]
 
@@ -20,7 +22,7 @@ __all__ = ["PrefixConstraints", "arrange_overlapping"]
 WORDS = "every prefix keeps the lower and upper bounds of each group"
 
 
-class PrefixConstraints(Guaranteed):
+class PrefixConstraints(UncertainGroups):
     """Return the list of largest discounted score with bounds on each group in every prefix.
 
     Maximises ``sum over positions j of s_j / log2(1 + j)`` such that the first j positions hold at
@@ -33,7 +35,8 @@ class PrefixConstraints(Guaranteed):
     The order within (crossed) groups is kept; ties are taken in input order. Rows that were not
     shown stay so. An empty group cannot meet a lower bound above 0. Without bounds the ranking is
     unchanged. People with an unknown label have no bound and may move; with bounds on several
-    attributes they are an error.
+    attributes they are an error. With probabilities of groups (``labels``) of one attribute, an
+    upper bound c of the first j positions is a lower bound j - c of everyone else.
 
     Parameters
     ----------
@@ -49,7 +52,7 @@ class PrefixConstraints(Guaranteed):
         group; or warn and widen all bounds of that list by the smallest sufficient number of items
         (no group needs more than it has).
     time_limit : float
-        Seconds per list with several attributes.
+        Seconds per list with several attributes, or with ``labels="expected"``.
 
     References
     ----------
@@ -67,10 +70,14 @@ class PrefixConstraints(Guaranteed):
     positional = ("lower", "upper", "k", "by", "on_infeasible", "time_limit")
     lower: Annotated[Mapping[Any, Any] | None, PREFIX_BOUNDS] = None
     upper: Annotated[Mapping[Any, Any] | None, PREFIX_BOUNDS] = None
-    time_limit: Annotated[float, Number(0.0, open_low=True)] = 10.0
 
     test_params: ClassVar[Mapping[str, Any]] = {"lower": {"a": 0.2}, "upper": {"a": 0.9}}
     unknown: ClassVar[Literal["refused", "fixed", "free"]] = "free"
+    acts_on: ClassVar[frozenset[str]] = ORDER_TARGETS
+    strength: ClassVar[str] = "lower"
+    plain_name: ClassVar[str] = "At least a share"
+    controls: ClassVar[Mapping[str, Control]] = {"lower": Control("At least", 0.0, 1.0, 0.01)}
+    no_guarantee: ClassVar[str] = "where the share does not make up one whole person"
     guarantee: ClassVar[str] = (
         "every prefix keeps lower and upper bounds of each group; best such list"
     )
@@ -80,7 +87,7 @@ class PrefixConstraints(Guaranteed):
     @property
     def reads_order(self) -> bool:  # type: ignore[override]
         """Whether only the order is used, which is so unless there are lower and upper bounds."""
-        return not (self.lower and self.upper)
+        return not (self.lower and self.upper) and self.labels == "known"
 
     def _rerank(self, ranking: Ranking) -> Reranking:
         name, data = type(self).__name__, ranking.data
@@ -92,6 +99,9 @@ class PrefixConstraints(Guaranteed):
                 data.known_attribute(key, f"{name} with bounds on several attributes")
             return arrange_overlapping(self, ranking, lower, upper, keys, self.time_limit)
         chosen = keys[0] if keys else self.by or next(iter(data.sensitive))
+        guess = self._guess(ranking, chosen)
+        if guess is not None:
+            return self._likely_lists(ranking, guess, lower, upper, chosen)
         pool = self._pool(ranking, chosen)
         least, most = bound_tables(lower, upper, pool)
         slots, gap = arrange_lists(self, pool, least, most)
@@ -112,6 +122,29 @@ class PrefixConstraints(Guaranteed):
             gap=gap,
             names=(chosen,),
         )
+
+    def _likely_lists(
+        self,
+        ranking: Ranking,
+        guess: GroupProbability,
+        lower: list[GroupBound],
+        upper: list[GroupBound],
+        by: Any,
+    ) -> LikelyReranking:
+        """Return lists that keep the bounds in expectation or with a probability.
+
+        At most c of a group in the first j positions are at least j - c of everyone else.
+        """
+        pool = self._guessed_pool(ranking, guess, by)
+        least, most = bound_tables(lower, upper, pool)
+        prefix = np.arange(1, len(least) + 1)[:, None]
+        sides = [(bound.code, False) for bound in lower] + [(bound.code, True) for bound in upper]
+        floors = [least[:, code] for code, rest in sides if not rest]
+        floors += [np.maximum(prefix[:, 0] - most[:, code], 0) for code, rest in sides if rest]
+        table = np.stack(floors, axis=1) if floors else np.zeros((len(least), 0), dtype=np.int64)
+        start = np.zeros(len(pool.limit), dtype=np.int64)
+        table = np.maximum.accumulate(table, axis=0)
+        return self._likely(ranking, pool, guess, sides, table, start, WORDS, by)
 
 
 def _attributes(bounds: list[GroupBound]) -> list[Any]:

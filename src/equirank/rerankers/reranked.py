@@ -1,18 +1,18 @@
 """Reranked: a ranker and a re-ranker as one estimator."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
 
 from ..core.data import RankingData
-from ..core.errors import DataError
 from ..core.explain_pair import two_rows
+from ..core.keywords import ListKeywords, PairKeywords, shared_keywords
 from ..core.pair_explanation import PairExplanation
-from ..core.params import Check, Instance
+from ..core.params import Check, Instance, accepted_by
 from ..core.persistence import SavedFiles
-from ..core.ranker import METADATA, Ranker
+from ..core.ranker import Ranker
 from ..core.ranking import Ranking
 from ..core.registry import find
 from ..core.reranker import Reranker
@@ -24,14 +24,6 @@ __all__ = ["Reranked"]
 def _as_ranker(estimator: Any) -> Ranker:
     ranker: Ranker = find("as_ranker")(estimator)
     return ranker
-
-
-def _is_estimator(value: Any) -> bool:
-    try:
-        _as_ranker(value)
-    except DataError:
-        return False
-    return True
 
 
 class _Needs:
@@ -91,7 +83,8 @@ class Reranked(Ranker):
     positional = ("estimator", "reranker")
     takes_categories = True  # the estimator decides
     estimator: Annotated[
-        Any, Check(_is_estimator, "a ranker, or another model whose predictions are scores")
+        Any,
+        Check(accepted_by(_as_ranker), "a ranker, or another model whose predictions are scores"),
     ]
     reranker: Annotated[Any, Instance(Reranker, "a re-ranker")]
 
@@ -99,38 +92,20 @@ class Reranked(Ranker):
         scores = self._given_scores(self.visible(data))
         return self.reranker(Ranking.from_scores(data, data.to_original(scores)))
 
+    @shared_keywords(ListKeywords, PairKeywords)
     def explain_pair(
-        self,
-        X: Any,
-        a: int,
-        b: int,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
-        n_draws: int = 100,
-        random_state: Any = 0,
+        self, X: Any, a: int, b: int, **given: Unpack[PairKeywords]
     ) -> PairExplanation:
         """Explain why row a is ranked above (or below) row b: by the estimator and the re-ranker.
 
         Features contribute to the difference of the estimator's scores; the change by the re-ranker
         in the scores of `predict` is a separate row, ``(re-ranker)``. Its explanations of both rows
         (`Reranking.explain`) are in ``reasons`` and in the text.
-
-        Parameters
-        ----------
-        X : array-like, sparse array, data frame or RankingData
-            Features of all rows of the list.
-        a, b : int
-            Row numbers in X, of two rows of one list.
-        qid, sensitive_features : array-like, optional
-            As in `predict`.
-        n_draws, random_state
-            As in `Ranker.explain_pair`.
         """
-        data = self._prediction_data(X, None, qid, sensitive_features)
-        self._warn_of_one_list(X, qid, data, "explain_pair")
+        data = self._prediction_data(X, None, given["qid"], given["sensitive_features"])
+        self._warn_of_one_list(X, given["qid"], data, "explain_pair")
         stored = two_rows(data, a, b)
-        drawn = {"n_draws": n_draws, "random_state": random_state}
+        drawn = {"n_draws": given["n_draws"], "random_state": given["random_state"]}
         explanation = self.estimator_.explain_pair(data, a, b, **drawn)
         before, after = self._both(self.visible(data))  # all lists, since draws depend on the list
         score_a, score_b = _reassigned(before, after)[list(stored)].tolist()
@@ -143,13 +118,7 @@ class Reranked(Ranker):
 
     def get_metadata_routing(self) -> Any:
         """Return the routing: the metadata of the estimator, and groups for the re-ranker."""
-        request = super().get_metadata_routing()
-        for name in METADATA:
-            request.fit.add_request(param=name, alias=name in self.fit_needs | self.fit_takes)
-        for name in ("qid", "sensitive_features"):
-            request.predict.add_request(param=name, alias=name in self.predict_needs)
-            request.score.add_request(param=name, alias=name in self.predict_needs)
-        return request
+        return self._own_routing(score=True)
 
     def _fit(self, data: RankingData) -> None:
         self.estimator_ = clone(_as_ranker(self.estimator)).fit(data)

@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
 from ..core import inputs
-from ..core.data import Attribute, RankingData
+from ..core.attribute import Attribute
+from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.metric import Metric
 from ..core.ranking import Ranking
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ..core.reranker import Reranker
     from .explanation import Explanation
 
-__all__ = ["Price", "Reranking", "price_of"]
+__all__ = ["Price", "Reranking", "price_of", "with_gains"]
 
 #: Numbers of which a sum may exceed every double.
 LARGE = 1e300
@@ -126,6 +127,9 @@ class Reranking(Ranking):
         """Show the size of the data and the name of the re-ranker."""
         made = "" if self.reranker is None else f", by {type(self.reranker).__name__}"
         return f"{type(self).__name__}{super().__repr__().removeprefix('Ranking')[:-1]}{made})"
+
+    #: Whether groups are known as probabilities.
+    by_probability: ClassVar[bool] = False
 
     @property
     def k(self) -> int | None:
@@ -232,12 +236,45 @@ class Reranking(Ranking):
         if not self.has_groups:
             return self.bounds.holds(np.zeros(0, dtype=np.int32), self.data.offsets)
         head = self.slots().head()
-        return self.bounds.holds(self.groups.codes[head.order], head.offsets)
+        return self.kept(head.order, head.offsets)
+
+    def kept(self, order: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return whether the guarantee holds in each list, given the stored rows in order."""
+        return self.bounds.holds(self.groups.codes[order], offsets)
+
+    def members(self, code: int) -> np.ndarray:
+        """Return whether each stored row is in a group, or its probability; NaN if unknown."""
+        codes = self.groups.codes
+        return np.where(codes < 0, np.nan, codes == code)
 
     @property
     def holds(self) -> bool:
         """Whether the guarantee holds in every query."""
         return bool(self.holds_per_query.all())
+
+    @cached_property
+    def guaranteed(self) -> bool:
+        """Whether the guarantee says something: some order of the lists would break it.
+
+        An empty guarantee always holds. One that states how the order was made is not empty.
+
+        Examples
+        --------
+        >>> from equirank.rerankers import ContinuousFairness
+        >>> for theta in (0.5, 1.0):
+        ...     rule = ContinuousFairness(theta)
+        ...     print(rule.rerank([4, 3, 2, 1], sensitive_features=list("mmff")).guaranteed)
+        False
+        True
+        """
+        if not self.has_groups:
+            return True
+        head = next(self.each_draw()).slots().head()
+        return bool(self.bound_lists(head.order, head.offsets).any())
+
+    def bound_lists(self, order: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+        """Return whether each list could break the guarantee, given the stored rows in order."""
+        return self.bounds.binding(self.groups.codes[order], offsets)
 
     def each_draw(self) -> "Iterator[Reranking]":
         """Iterate over the draws, each as a Reranking."""
@@ -361,13 +398,13 @@ def _heads(result: Reranking, before: Ranking) -> tuple[Slots, Slots, np.ndarray
 
 
 def _guarantee(result: Reranking, before: Ranking) -> list[Measure]:
-    if isinstance(result.bounds, NoBounds) or not result.has_groups:
+    free = isinstance(result.bounds, NoBounds) and not result.by_probability
+    if free or not result.has_groups or not result.guaranteed:
         return []
     old, _, shown = _heads(result, before)
     top = old.position <= np.repeat(shown, old.sizes)
-    codes = result.groups.codes[old.order[top]]
     offsets = np.concatenate([[0], np.cumsum(shown)])
-    first, last = result.bounds.holds(codes, offsets), result.holds_per_query
+    first, last = result.kept(old.order[top], offsets), result.holds_per_query
     return [("lists that keep the guarantee", first.astype(float), last.astype(float), _mean)]
 
 
@@ -393,17 +430,19 @@ def _group_shares(result: Reranking, before: Ranking) -> list[Measure]:
     old, new, shown = _heads(result, before)
     k = USUAL_CUTOFF if result.k is None else result.k
     sizes = np.minimum(shown, k)
-    codes = result.groups.codes
+    word = "expected share" if result.by_probability else "share"
     rows: list[Measure] = []
     for code, name in enumerate(result.groups.categories):
+        member = result.members(code)
+        known, counted = (~np.isnan(member)).astype(float), np.nan_to_num(member)
         first, last = (
             divide(
-                _means_in_top((codes[slots.order] == code).astype(float), slots, sizes),
-                _means_in_top((codes[slots.order] >= 0).astype(float), slots, sizes),
+                _means_in_top(counted[slots.order], slots, sizes),
+                _means_in_top(known[slots.order], slots, sizes),
             )
             for slots in (old, new)
         )
-        rows.append((f"share of {name} in the first {k}", first, last, _mean))
+        rows.append((f"{word} of {name} in the first {k}", first, last, _mean))
     return rows
 
 
@@ -463,7 +502,7 @@ def price_of(before: Ranking, after: Ranking, k: int | None) -> Price:
     data = before.data
     none = np.full(data.n_queries, np.nan)
     gain = "relevance" if data.y is not None else "score" if data.score is not None else None
-    first, last = (none, none) if gain is None else _ndcgs(before, after, gain, k)
+    first, last = (none, none) if gain is None else _ndcgs(before, after, k)
     loss, worst = (none, none) if data.score is None else _scores(before, after)
     table = Table(
         {
@@ -521,19 +560,20 @@ def _mean(values: np.ndarray) -> float:
     return float(weighted_means(values[:, None])[0])
 
 
-def _ndcgs(
-    before: Ranking, after: Ranking, gain: str, k: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    data = before.data
-    metric = NDCG(k=k)
-    if gain == "score":
-        metric = NDCG(k=k, gain="linear")
-        data = replace(data, y=_above_lowest(data), max_grade=0.0)
+def _ndcgs(before: Ranking, after: Ranking, k: int | None) -> tuple[np.ndarray, np.ndarray]:
+    metric, data = with_gains(before.data, k)
     pair = []
     for ranking in (before, after):
         seen = Ranking(data, ranking.position, ranking.last, ranking.weights)
         pair.append(np.asarray(metric.per_query(seen).value, dtype=np.float64))
     return pair[0], pair[1]
+
+
+def with_gains(data: RankingData, k: int | None) -> tuple[NDCG, RankingData]:
+    """Return the NDCG of a price, and the data whose y are its gains: relevance, else the score."""
+    if data.y is not None:
+        return NDCG(k=k), data
+    return NDCG(k=k, gain="linear"), replace(data, y=_above_lowest(data), max_grade=0.0)
 
 
 def _above_lowest(data: RankingData) -> np.ndarray:

@@ -7,19 +7,31 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ..core.errors import EquirankWarning
+from ..core.label_probability import group_probability
 from ..core.ranking import Ranking
+from ..core.reranker import ORDER_TARGETS, Control
 from .group_bounds import ShareBounds
 from .guaranteed import SHARES, Guaranteed, Pool, first_missing, target_shares
 from .reranking import Reranking
+from .uncertain_groups import refuse_guesses
 
 __all__ = ["DetCons", "DetConstSort", "DetGreedy", "DetRelaxed", "ShareReranker", "fill"]
 
 
-def fill(reranker: Any, pool: Pool, shares: np.ndarray, mode: int) -> np.ndarray:
-    """Return the slots in their new order; warn if a share is missed that could be kept."""
-    from ..kernels.group_queues import det_greedy
+#: Plain name of the two that are offered to people who do not program.
+NEAR_A_SHARE = "As near a share as possible (works both ways)"
 
-    chosen, missed = det_greedy(pool.codes, pool.offsets, pool.shown, pool.limit, shares, mode)
+
+def fill(reranker: Any, pool: Pool, shares: np.ndarray, rule: str) -> np.ndarray:
+    """Return the slots in their new order; warn if a share is missed that could be kept.
+
+    ``rule`` is the name of a constant of `kernels.group_queues`: how a group is chosen.
+    """
+    from ..kernels import group_queues
+
+    chosen, missed = group_queues.det_greedy(
+        pool.codes, pool.offsets, pool.shown, pool.limit, shares, getattr(group_queues, rule)
+    )
     late = np.flatnonzero(missed)
     if len(late):
         query = pool.ranking.data.qids[late[:1]].tolist()[0]
@@ -36,7 +48,8 @@ def fill(reranker: Any, pool: Pool, shares: np.ndarray, mode: int) -> np.ndarray
 class ShareReranker(Guaranteed):
     """Base of the re-rankers that fill prefixes by target shares.
 
-    A subclass writes ``_chosen(pool, shares)``, which returns the slots in their new order.
+    A subclass names the ``rule`` by which a group is chosen, or writes ``_chosen(pool, shares)``,
+    which returns the slots in their new order.
 
     Parameters
     ----------
@@ -49,9 +62,19 @@ class ShareReranker(Guaranteed):
 
     test_params: ClassVar[Mapping[str, Any]] = {}
     unknown: ClassVar[Literal["refused", "fixed", "free"]] = "fixed"
+    acts_on: ClassVar[frozenset[str]] = ORDER_TARGETS
+    strength: ClassVar[str] = "proportions"
+    controls: ClassVar[Mapping[str, Control]] = {
+        "proportions": Control("Target share", 0.0, 1.0, 0.01)
+    }
+    two_sided: ClassVar[bool] = True
+    no_guarantee: ClassVar[str] = "where no share of a group makes up one whole person"
     needs_text: ClassVar[str] = "groups; target shares, or those of the list"
+    #: How a group is chosen among those below their upper bound, unless `_chosen` is defined.
+    rule: ClassVar[str] = ""
 
     def _rerank(self, ranking: Ranking) -> Reranking:
+        self._refuse_guesses(ranking)
         pool = self._pool(ranking)
         shares = target_shares(type(self).__name__, self.proportions, pool)
         self._report(
@@ -69,8 +92,24 @@ class ShareReranker(Guaranteed):
             reranker=self,
         )
 
+    def _refuse_guesses(self, ranking: Ranking) -> None:
+        """Raise if groups are known as probabilities only."""
+        groups = ranking.data.attribute(self.by)
+        if not groups.guessed and groups.error is None:
+            return
+        shares = self.proportions
+        if shares is None:
+            top, data = np.zeros(ranking.data.n_rows), ranking.data
+            found = group_probability(data, self.by, type(self).__name__, top, impute=True).table
+            shares = dict(zip(groups.categories, found.mean(axis=0).tolist(), strict=True))
+        refuse_guesses(type(self).__name__, shares, "it has one queue of people per group")
+
     def _chosen(self, pool: Pool, shares: np.ndarray) -> np.ndarray:
-        raise TypeError(f"{type(self).__name__} must define _chosen; ShareReranker is abstract")
+        if not self.rule:
+            raise TypeError(
+                f"{type(self).__name__} must define _chosen or rule; ShareReranker is abstract"
+            )
+        return fill(self, pool, shares, self.rule)
 
 
 class DetCons(ShareReranker):
@@ -104,10 +143,7 @@ class DetCons(ShareReranker):
     guarantee: ClassVar[str] = "prefix j holds at least floor(j p) of every group, any number"
     cost: ClassVar[str] = "more score than DetRelaxed: it looks at deadlines before scores"
 
-    def _chosen(self, pool: Pool, shares: np.ndarray) -> np.ndarray:
-        from ..kernels.group_queues import CONSERVATIVE
-
-        return fill(self, pool, shares, CONSERVATIVE)
+    rule: ClassVar[str] = "CONSERVATIVE"
 
 
 class DetConstSort(ShareReranker):
@@ -133,6 +169,7 @@ class DetConstSort(ShareReranker):
     array([0, 3, 1, 4, 2, 5])
     """
 
+    plain_name: ClassVar[str] = NEAR_A_SHARE
     guarantee: ClassVar[str] = "prefix j holds at least floor(j p) of every group, any number"
     cost: ClassVar[str] = "more score than DetGreedy in small prefixes; never misses a share"
 
@@ -162,13 +199,11 @@ class DetGreedy(ShareReranker):
     array([0, 2, 1, 3])
     """
 
+    plain_name: ClassVar[str] = NEAR_A_SHARE
     guarantee: ClassVar[str] = "prefix j holds at least floor(j p) of every group, up to 3 groups"
     cost: ClassVar[str] = "least score among the four; may fail with 4 or more groups"
 
-    def _chosen(self, pool: Pool, shares: np.ndarray) -> np.ndarray:
-        from ..kernels.group_queues import GREEDY
-
-        return fill(self, pool, shares, GREEDY)
+    rule: ClassVar[str] = "GREEDY"
 
 
 class DetRelaxed(ShareReranker):
@@ -196,7 +231,4 @@ class DetRelaxed(ShareReranker):
     guarantee: ClassVar[str] = "prefix j holds at least floor(j p) of every group, any number"
     cost: ClassVar[str] = "between DetGreedy and DetCons in score; never misses a share"
 
-    def _chosen(self, pool: Pool, shares: np.ndarray) -> np.ndarray:
-        from ..kernels.group_queues import RELAXED
-
-        return fill(self, pool, shares, RELAXED)
+    rule: ClassVar[str] = "RELAXED"

@@ -381,7 +381,7 @@ def test_bad_preferences_are_refused(given, sentence):
 
 
 def test_preferences_take_no_pair_cost():
-    with pytest.raises(DataError, match="pair_cost and validation must be None"):
+    with pytest.raises(DataError, match="pair_cost and validation and calibration must be None"):
         RankBoost(validation=0.5).fit_pairs(np.zeros((4, 2)), [[0, 1]])
 
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from equirank import DataError, as_ranking_data
+from equirank.metrics import pair_loss
 from equirank.rankers import RankBoostPlus
 
 from .boosting_twins import all_pairs, independent, rank_boost_plus, stumps, tie_loss
@@ -165,3 +167,71 @@ def test_single_precision_is_close_and_the_default():
     double = RankBoostPlus(10, dtype="float64").fit(X, y, qid=qid, cost=cost)
     assert single.dtype == "float32"
     assert np.allclose(single.predict(X), double.predict(X), atol=1e-4)
+
+
+def enumerated_e2(model, X, pairs, costs):
+    """E2 of listed pairs from the table of rankers; a pair of negative cost counts reversed."""
+    weights = {}
+    for at in range(model.n_estimators_):
+        key = (int(model.feature_[at]), float(model.threshold_[at]), int(model.side_[at]))
+        weights[key] = weights.get(key, 0.0) + float(model.alpha_[at])
+    outputs = [
+        np.where(np.isnan(X[:, f]), 0.5 if side == 2 else side, X[:, f] > t)
+        for f, t, side in weights
+    ]
+    costs = np.array(costs, dtype=float)
+    a, b = np.where(costs < 0, np.array(pairs)[:, ::-1].T, np.array(pairs).T)
+    shares = np.abs(costs) / np.abs(costs).sum()
+    return tie_loss(outputs, list(weights.values()), a, b, shares)
+
+
+@pytest.mark.parametrize("missing", ["learn", "abstain"])
+def test_e2_of_other_data_is_that_of_enumerated_pairs(missing):
+    X, y, qid, cost, _ = sample(40, lost=0.2)
+    other, graded, lists, costly, rng = sample(41, lost=0.2)
+    cells = rng.integers(0, 2, size=len(y)).astype(np.int32)
+    matrix = np.array([[1.0, 0.0], [-0.75, 2.0]])
+    how = {"missing": missing, "dtype": "float64", "pair_cost": Cells(cells, matrix)}
+    model = RankBoostPlus(15, **how).fit(X, y, qid=qid, cost=cost)
+    found = model.e2(other, graded, qid=lists, cost=costly)
+    pairs = all_pairs(graded, lists)
+    costs = [matrix[cells[a], cells[b]] * costly[a] * costly[b] for a, b in pairs]
+    assert found["E2"] == pytest.approx(enumerated_e2(model, other, pairs, np.ones(len(pairs))))
+    assert found["cost_E2"] == pytest.approx(enumerated_e2(model, other, pairs, costs))
+    assert abs(found["E2"] - found["cost_E2"]) > 1e-3
+    assert model.e2(X, y, qid=qid, cost=cost)["cost_E2"] == pytest.approx(
+        model.learning_curve_["E"][-1]
+    )
+
+
+def test_e2_bounds_the_share_of_misordered_pairs_and_is_no_function_of_the_scores():
+    X, y, _, cost, _ = sample(42)
+    model = RankBoostPlus(12, dtype="float64").fit(X, y, cost=cost)
+    score = model.predict(X)
+    found = model.e2(X, y, cost=cost)
+    assert found["E2"] >= pair_loss(y, score, kind="R1")
+    assert found["cost_E2"] >= pair_loss(y, score, kind="R1", cost=cost)
+    split = RankBoostPlus(12, dtype="float64").fit(X, y, cost=cost)
+    split.alpha_ = np.append(split.alpha_, [5.0, 5.0])  # a step up and the same step down
+    split.feature_ = np.append(split.feature_, [0, 0])
+    split.threshold_ = np.append(split.threshold_, [0.0, 1e-9])
+    split.side_ = np.append(split.side_, [0, 0])
+    split.alpha_[-1] = -5.0
+    assert np.allclose(split.predict(X), score)
+    assert split.e2(X, y)["E2"] > 10 * found["E2"]
+
+
+def test_e2_weights_queries_and_refuses_what_it_cannot_use():
+    X, y, qid, _, _ = sample(43)
+    model = RankBoostPlus(5, dtype="float64").fit(X, y, qid=qid)
+    same = model.e2(X, y, qid=qid)
+    assert same["E2"] == same["cost_E2"]
+    only = np.unique(qid)[0]
+    weight = np.where(qid == only, 1.0, 1e-12)
+    part = model.e2(X[qid == only], y[qid == only])
+    assert model.e2(X, y, qid=qid, query_weight=weight)["E2"] == pytest.approx(part["E2"])
+    assert np.isnan(model.e2(X, np.ones(len(y)))["E2"])
+    with pytest.raises(DataError, match="y must be an array to compute E2"):
+        model.e2(X, qid=qid)
+    with pytest.raises(DataError, match="cost must be None beside a RankingData"):
+        model.e2(as_ranking_data(X, y), cost=np.ones(len(y)))

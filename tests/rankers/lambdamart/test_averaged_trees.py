@@ -157,7 +157,8 @@ def test_a_function_has_no_metric(data):
 
 def test_fairness_that_was_memorised_is_a_warning():
     data = make_ranking(n_queries=60, n_items=30, feature_bias=1.0, random_state=0)
-    ranker = FairLambdaMART(0.1, step=5, n_estimators=20, validation=0.25, n_jobs=1)
+    small = {"step": 5, "n_estimators": 20, "n_jobs": 1, "random_state": 0}
+    ranker = FairLambdaMART(0.1, validation=0.25, **small)
     with pytest.warns(FairnessOverfitWarning, match="two standard errors above") as caught:
         ranker.fit(data)
     assert caught[0].filename == __file__

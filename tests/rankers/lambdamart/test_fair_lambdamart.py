@@ -13,7 +13,7 @@ from equirank import DataError, EquirankWarning, InfeasibleError, as_ranking_dat
 from equirank.datasets import make_ranking
 from equirank.metrics import rnd
 from equirank.rankers import MART, FairLambdaMART, LambdaMART, McRank
-from equirank.rankers.tradeoff_path import TradeoffPath, pareto_points
+from equirank.rankers.tradeoff_path import TradeoffPath, noise_line, pareto_points
 
 SMALL = {"n_estimators": 15, "num_leaves": 7, "n_jobs": 1}
 
@@ -434,6 +434,10 @@ def test_the_path_holds_what_single_fits_give(data, other):
     assert path.table["unfairness"][0] < path.table["unfairness"][2]
     assert path.table["pareto"].dtype == bool
     assert ranker.alpha == 0.5
+    noisy = path.lines["NDCG"][path.lines["line"] == "noise"]
+    assert noisy[0] == path.table["NDCG"].max()
+    assert noisy[-2] < noisy[0] - 0.05  # noise of four standard deviations
+    assert abs(path.against_lines()["noise"][np.argmax(path.table["NDCG"])]) < 1e-12
 
 
 def fixed_path():
@@ -458,6 +462,31 @@ def test_picking_from_the_path():
     with pytest.raises(DataError, match="exactly one"):
         path.pick()
     assert "NDCG@10 against RND" in repr(path)
+
+
+def test_both_lines_of_the_path_and_how_far_it_is_from_them():
+    noise = [(0.5, 0.7, 0.25), (1.0, 0.6, 0.15)]
+    path = TradeoffPath(["a", "b"], [0.0, 1.0], [0.65, 0.8], [0.10, 0.30], ("NDCG@10", "RND"),
+                        (0.4, 0.1), noise=noise)  # fmt: skip
+    assert path.lines["line"].tolist() == ["noise"] * 4 + ["mixture"] * 2
+    assert path.lines["amount"].tolist() == [0.0, 0.5, 1.0, np.inf, 0.0, 1.0]
+    away = path.against_lines()
+    # at NDCG .65 the noise line is half way from .7 to .6, the mixture .25 / .4 of the way
+    np.testing.assert_allclose(away["noise"], [0.10 - 0.20, 0.0], atol=1e-12)
+    np.testing.assert_allclose(away["mixture"], [0.10 - (0.1 + 0.2 * 0.625), 0.0], atol=1e-12)
+    assert path.tradeoff_points()["noise"] == [(0.3, 0.8), (0.25, 0.7), (0.15, 0.6), (0.1, 0.4)]
+    assert np.isnan(fixed_path().against_lines()["noise"]).all()
+    assert fixed_path().tradeoff_points()["noise"] == []
+
+
+def test_noise_is_by_the_spread_of_each_list():
+    seen = []
+    score, offsets = np.array([0.0, 1.0, 0.0, 100.0, 5.0, 5.0]), np.array([0, 2, 4, 6])
+    line = noise_line(score, offsets, lambda drawn: (seen.append(drawn), (0.5, 0.1))[1], 0)
+    assert [row[0] for row in line] == sorted(row[0] for row in line)
+    noise = np.array(seen[-1]) - score
+    assert (noise[:, 4:] == 0.0).all()  # equal scores have no spread
+    assert 10 < np.abs(noise[:, 2:4]).mean() / np.abs(noise[:, :2]).mean() < 1000
 
 
 def test_equal_points_are_both_on_the_front():

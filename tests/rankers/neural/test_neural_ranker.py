@@ -15,7 +15,13 @@ import equirank
 from equirank import DataError, FormatError, MissingExtraError, as_ranking_data, evaluate
 from equirank.core import environment as extras
 from equirank.datasets import make_ranking
-from equirank.rankers import DebiasClassifier, DirectRanker
+from equirank.rankers import (
+    DELTR,
+    ConstrainedPairwise,
+    DebiasClassifier,
+    DirectRanker,
+    PairwiseRegularised,
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +39,22 @@ def test_scales_of_the_features_change_nothing(data):
     )
     other = DirectRanker(**SMALL, precision="float64").fit(moved)
     np.testing.assert_allclose(plain.predict(data), other.predict(moved), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("kind", [DELTR, ConstrainedPairwise, PairwiseRegularised, DirectRanker])
+def test_the_score_is_linear_in_the_representation(data, kind):
+    model = kind(**SMALL).fit(data)
+    hidden = model.transform(data)
+    assert hidden.shape == (data.n_rows, 4)
+    assert len(model.get_feature_names_out()) == 4
+    score = hidden @ model.weights_["output.0.weight"][0]
+    np.testing.assert_allclose(score, model.predict(data), rtol=1e-9)
+
+
+def test_without_hidden_layers_the_representation_is_the_standardised_features(data):
+    hidden = DELTR(layers=(), n_epochs=1, random_state=0).fit(data).transform(data)
+    np.testing.assert_allclose(hidden.mean(axis=0), 0.0, atol=1e-6)
+    np.testing.assert_allclose(hidden.std(axis=0), 1.0, rtol=1e-6)
 
 
 def test_early_stopping_keeps_the_best_epoch(data):

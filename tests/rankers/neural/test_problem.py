@@ -62,7 +62,7 @@ def test_stacked_runs_are_the_runs_of_each():
     plan = Plan(
         2,
         torch.tensor(rates, dtype=torch.float64)[:, None],
-        momentum=DirectRanker.momentum,
+        momentum=DirectRanker().momentum,
         sections=tuple(problem.model.sections()),
         opponent_rate=10.0,
     )

@@ -10,6 +10,7 @@ from equirank.rankers import DELTR, ConstrainedPairwise, ListNet, PairwiseRegula
 MODELS = [
     ListNet(layers=(4,)),
     ListNet("linear", 3, layers=(4,)),
+    ListNet(top=2, target="distribution", layers=(4,)),
     DELTR(compat="fairsearch"),
     SoftRank(layers=(3,)),
     PairwiseRegularised(layers=(4,)),

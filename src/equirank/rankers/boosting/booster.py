@@ -2,26 +2,30 @@
 
 import math
 import warnings
-from typing import Annotated, Any, ClassVar, Protocol, Self
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, Unpack
 
 import numpy as np
 from joblib import effective_n_jobs
+from sklearn.base import clone
 
 from ...core.data import RankingData
 from ...core.declared import GIVEN, OnlyWith
 from ...core.environment import progress
 from ...core.errors import EquirankWarning
 from ...core.explain_pair import as_dense
+from ...core.keywords import ListKeywords, shared_keywords
 from ...core.pair_cost import warn_uneven_costs
 from ...core.params import Choice, Flag, Integer, Number, Optional
+from ...core.random import as_seed
 from ...kernels.metric_loops import separable_sums
 from ...kernels.pair_factors import best_first
 from ..early_stopping import METRIC, EarlyStopping, Watch, metric_needs
 from ..feature_bins import Workers, bin_features
-from ..preferences import PairRanker
+from ..preferences import PairRanker, checked_pairs
 from ..training_pairs import CostRule, PairOptions, PairWeights, Stump, cost_rule
 from .ensemble import Ensemble
 from .factorised_weights import FactorisedWeights
+from .pair_calibration import fit_pair_calibration, pair_probability
 from .weak_rankers import Features, Stumps, WeakChoice, WeakRankers
 
 __all__ = ["COLUMNS", "Booster", "PairErrors", "Rounds"]
@@ -203,6 +207,12 @@ class Booster(EarlyStopping, PairRanker, Ensemble):
         Draw this many pairs uniformly instead of listing all.
     dtype : {"float32", "float64"}
         Precision of the weights of listed pairs.
+    calibration : {"sigmoid", "isotonic"} or None
+        How `predict_pair_proba` maps differences of scores to probabilities: a sigmoid or an
+        isotonic curve, fitted to out-of-fold pairs without their costs; None uses
+        ``1 / (1 + exp(-2 (s_a - s_b)))``, which is not calibrated.
+    calibration_folds : int
+        Number of folds, each of which costs one further fit: of lists, or of the rows of one list.
     metric : str or Metric
         The metric to compute on the validation data.
     record_errors : bool, optional
@@ -213,8 +223,11 @@ class Booster(EarlyStopping, PairRanker, Ensemble):
     """
 
     positional: ClassVar[tuple[str, ...]] = ("n_estimators",)
-    unused_with_pairs: ClassVar[tuple[str, ...]] = ("pair_cost", "validation")
-    only_with: ClassVar[OnlyWith] = {"metric": ("validation", GIVEN)}
+    unused_with_pairs: ClassVar[tuple[str, ...]] = ("pair_cost", "validation", "calibration")
+    only_with: ClassVar[OnlyWith] = {
+        "metric": ("validation", GIVEN),
+        "calibration_folds": ("calibration", GIVEN),
+    }
 
     n_estimators: Annotated[int, Integer(1)] = 100
     cost_stage: Annotated[str, Choice("initial", "rounds", "post")] = "initial"
@@ -225,6 +238,10 @@ class Booster(EarlyStopping, PairRanker, Ensemble):
     max_pairs: Annotated[int, Integer(1)] = 200_000_000
     pair_sample: Annotated[int | None, Optional(Integer(1))] = None
     dtype: Annotated[str, Choice("float32", "float64")] = "float32"
+    calibration: Annotated[
+        Literal["sigmoid", "isotonic"] | None, Optional(Choice("sigmoid", "isotonic"))
+    ] = None
+    calibration_folds: Annotated[int, Integer(2)] = 3
     metric: Annotated[Any, METRIC] = "NDCG@10"
     record_errors: Annotated[bool | None, Optional(Flag())] = None
     n_jobs: Annotated[int | None, Optional(Integer())] = -1
@@ -235,11 +252,50 @@ class Booster(EarlyStopping, PairRanker, Ensemble):
 
     def _fit(self, data: RankingData) -> None:
         warn_uneven_costs(type(self).__name__, data.cost)
+        self._calibrate(data)
         data, watch = self._split_validation(data, self.metric)
         data = self._graded(data)
         rule = cost_rule(data, self.cost_combination, self.pair_cost)
         with Workers(effective_n_jobs(self.n_jobs)) as workers:
             self._boost(data, rule, watch, workers)
+
+    def _calibrate(self, data: RankingData) -> None:
+        """Fit the calibration of pairs to out-of-fold scores, if asked for."""
+        self.calibration_x_ = self.calibration_y_ = np.zeros(0)
+        if self.calibration is None:
+            return
+        plain = {"calibration": None, "calibration_folds": 3, "record_errors": False}
+
+        def scores(train: RankingData, test: RankingData) -> np.ndarray:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", EquirankWarning)  # the fit to all rows warns
+                model = clone(self).set_params(**plain).fit(train)
+            return np.asarray(model.predict(test)[test.caller_rank])
+
+        seed = as_seed(self.random_state)
+        folds = self._graded(data), scores, self.calibration, self.calibration_folds, seed
+        self.calibration_x_, self.calibration_y_ = fit_pair_calibration(*folds)
+
+    @shared_keywords(ListKeywords)
+    def predict_pair_proba(self, X: Any, pairs: Any, **lists: Unpack[ListKeywords]) -> np.ndarray:
+        """Return the probability that the first row of each pair is the more relevant one.
+
+        It is the probability given that the two differ in relevance, and 1/2 for equal scores. With
+        ``calibration`` it is calibrated, whatever the costs in training; ``p(a, b) = 1 - p(b, a)``.
+        So the order of least expected cost for a pair puts a first if ``p c_ab > (1 - p) c_ba``.
+
+        Parameters
+        ----------
+        pairs : array-like of int of shape (n_pairs, 2)
+            Row numbers in X.
+        """
+        score = self.predict(X, **lists)
+        table, _, _ = checked_pairs(pairs, None, None, len(score))
+        gap = score[table[:, 0]] - score[table[:, 1]]
+        if self.calibration is None:
+            return np.asarray(0.5 * (1.0 + np.tanh(gap)))
+        curve = self.calibration_x_, self.calibration_y_
+        return np.asarray(pair_probability(gap, curve, self.calibration))
 
     def _fit_preferences(
         self, data: RankingData, first: np.ndarray, second: np.ndarray, cost: np.ndarray

@@ -11,10 +11,10 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...core import inputs
-from ...core.data import as_ranking_data, warn_of_one_list
 from ...core.declared import GIVEN, Declared, OnlyWith
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import Parts, Scored, explain_pair
+from ...core.given_data import as_ranking_data, warn_of_one_list
 from ...core.labels import MAX_GROUPS
 from ...core.pair_explanation import PairExplanation
 from ...core.params import AnyOf, Choice, Integer, Optional, Vector

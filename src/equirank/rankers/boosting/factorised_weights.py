@@ -4,6 +4,7 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...kernels.pair_factors import (
+    RunTerms,
     item_potentials,
     least_margin,
     reached,
@@ -105,16 +106,19 @@ class FactorisedWeights:
             value.size,
         )
 
+    def _terms(self) -> RunTerms:
+        return RunTerms(self.p, self.q, self.weighted, self.runs, self.up, self.down)
+
     def refresh(self) -> None:
         """Compute potentials and total from the scores."""
         self.above = np.empty((self.n_terms, self.n_runs))
         self.below = np.empty((self.n_terms, self.n_runs))
         self.low, self.high = np.empty(self.n_runs), np.empty(self.n_runs)
         n = len(self.rows)
-        terms = (self.p, self.q, self.weighted, self.runs)
-        sums = (self.up, self.down, self.low, self.high, self.above, self.below)
+        terms = self._terms()
+        sums = (self.low, self.high, self.above, self.below)
         self.workers.share(
-            lambda begin, end: run_sums(self.score, *terms, begin, end, *sums), self.n_runs, 4 * n
+            lambda begin, end: run_sums(self.score, terms, begin, end, *sums), self.n_runs, 4 * n
         )
         down = [self.lower, self.equal, self.higher]
         back = [self.higher.T, self.equal.T, self.lower.T]
@@ -134,7 +138,7 @@ class FactorisedWeights:
         as_worse = np.exp(worse - self.reference) * self.scale
         self.workers.share(
             lambda begin, end: item_potentials(
-                *terms, begin, end, self.up, self.down, as_better, as_worse, self.potential
+                terms, begin, end, as_better, as_worse, self.potential
             ),
             self.n_runs,
             2 * n,
@@ -144,15 +148,13 @@ class FactorisedWeights:
         """Return e+ and e- of a stump; an output difference of 1/2 counts half."""
         shape = (3, self.n_terms, self.n_runs)
         above, below = np.empty(shape), np.empty(shape)
-        codes = bins.codes[stump.feature]
+        codes, terms = bins.codes[stump.feature], self._terms()
+        output = (stump.cut, bins.missing, stump.missing_output)
         self.workers.share(
-            lambda begin, end: side_sums(
-                codes, stump.cut, bins.missing, stump.missing_output, self.p, self.q,
-                self.weighted, self.runs, begin, end, self.up, self.down, above, below,
-            ),
+            lambda begin, end: side_sums(codes, *output, terms, begin, end, above, below),
             self.n_runs,
             len(self.rows),
-        )  # fmt: skip
+        )
         zero, one, half = range(3)
         plus = self._pair_sum(above[one], below[zero] + 0.5 * below[half])
         minus = self._pair_sum(above[zero], below[one] + 0.5 * below[half])

@@ -1,7 +1,7 @@
 """FairReduction: fairness constraints for any ranker that accepts pair costs."""
 
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 from sklearn.base import clone
@@ -10,12 +10,14 @@ from ...core.data import RankingData
 from ...core.environment import progress
 from ...core.errors import DataError
 from ...core.explain_pair import Parts
-from ...core.params import Choice, Instance, Integer, Label, Number, Optional
+from ...core.keywords import ListKeywords, shared_keywords
+from ...core.params import Choice, Instance, Integer, Label, Number, Optional, check_params
 from ...core.persistence import SavedFiles
 from ...core.random import as_seed, generator
 from ...core.ranker import Ranker
 from ...core.ranking import Ranking
 from ...core.table import Table
+from .held_out_bound import HeldOutBound, held_out_bound
 from .pairwise_constraint import CONSTRAINTS, PairwiseConstraint, pairwise_constraint
 from .rank_boost import RankBoost
 
@@ -167,7 +169,20 @@ class FairReduction(Ranker):
     mixture, and `mixture` returns it exactly. Groups are needed to fit, not to rank. Pairs of all
     queries are pooled; ties count half. The differences of the mixture are those of its expected
     pair shares. If no mixture satisfies eps, the least violation is taken, which `steps_` shows.
-    Groups without pairs to compare are not constrained.
+    Groups without pairs to compare are not constrained. `certify` bounds error and violation on new
+    lists.
+
+    What can be reached depends on the features. Without the group among them (blind), rank equality
+    is limited by what the features tell about the group: over 60 splits of Law by three races the
+    held-out violation falls from .111 to .058, with an indicator of the group (aware) from .267 to
+    .025 for the single ranker and .019 for the mixture, which is what sampling alone leaves. Under
+    the other constraints the aware mixture keeps more accuracy, while the aware single ranker may
+    exceed eps by far. The user guide has the figures.
+
+    Groups may be uncertain: a pair then counts ``a_i(g) a_j(h)``, with memberships a whose
+    expectation is the true group. They are the probabilities of the data, the inverse of the errors
+    of recording, or what a checked sample corrects; unknown labels have the shares of known people
+    in the same tenth of the list by relevance. Fitting warns if the labels tell little.
 
     Parameters
     ----------
@@ -259,6 +274,59 @@ class FairReduction(Ranker):
         used = np.flatnonzero(self.weights_ > 0)
         columns = [data.to_original(self._positions(data, int(at))) for at in used]
         return Ranking.from_positions(data, np.stack(columns, axis=1), weights=self.weights_[used])
+
+    @shared_keywords(ListKeywords)
+    def certify(
+        self,
+        X: Any,
+        y: Any = None,
+        *,
+        level: float = 0.95,
+        mixture: bool = False,
+        random_state: Any = 0,
+        **lists: Unpack[ListKeywords],
+    ) -> HeldOutBound:
+        """Bound the error and the violation on new lists, from lists that were not used to fit.
+
+        Nothing is assumed but that these lists and new ones are independent draws from one source.
+        Each list counts the same, and a value of a list is bounded, so betting on the values of the
+        lists bounds their mean. A single list is taken as a sample of people, who are matched at
+        random into disjoint pairs; the bounds are then about pairs of new people. All bounds hold
+        at once (Bonferroni).
+
+        Parameters
+        ----------
+        y : array-like
+            Relevance, >= 0.
+        level : float
+            Probability with which the bounds hold.
+        mixture : bool
+            Bound the mixture instead of the best single ranker.
+        random_state : int, Generator, RandomState or None
+            Seed of the orders and of the matchings, over which the bets are averaged.
+
+        Returns
+        -------
+        HeldOutBound
+            ``error_at_most``, ``violation_at_most``, a table of differences with intervals, and a
+            ``sentence``, which `print` shows.
+
+        References
+        ----------
+        Waudby-Smith and Ramdas, Estimating means of bounded random variables by betting, Journal of
+        the Royal Statistical Society B 86, 2024.
+        """
+        open_unit = Number(0, 1, open_low=True, open_high=True)
+        check_params("certify", {"level": level}, {"level": open_unit})
+        data = self._prediction_data(X, y, **lists)
+        self._warn_of_given(X, lists["qid"], data, "certify")
+        used = np.flatnonzero(self.weights_ > 0) if mixture else np.array([self.best_])
+        scores = np.stack(
+            [self.members_[at].predict(data)[data.caller_rank] for at in used], axis=1
+        )
+        shares = self.weights_[used] if mixture else np.ones(1)
+        by = self.by if self.by is None or isinstance(self.by, str) else tuple(self.by)
+        return held_out_bound(data, scores, shares, self.constraint, by, level, random_state)
 
     @property
     def steps_(self) -> Table:

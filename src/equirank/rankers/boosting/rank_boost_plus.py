@@ -1,18 +1,24 @@
 """RankBoost+: boosting in which a tied pair counts as half correct."""
 
 import math
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, Unpack
 
 import numpy as np
+from joblib import effective_n_jobs
+from sklearn.utils.validation import check_is_fitted
 
 from ...core.data import RankingData
 from ...core.declared import OnlyWith
+from ...core.errors import DataError
+from ...core.explain_pair import as_dense
+from ...core.given_data import as_ranking_data
+from ...core.keywords import FitKeywords, shared_keywords
 from ...core.params import Choice, Number, Optional
 from ...core.random import generator
 from ...kernels.pair_lists import known_potentials, many_side_weights
 from ...kernels.stumps import best_stump, histograms, output_hashes
 from ..feature_bins import Bins, Workers, bin_features
-from ..training_pairs import ABSTAIN, CostRule, PairWeights, Stump
+from ..training_pairs import ABSTAIN, CostRule, PairWeights, Stump, cost_rule
 from .booster import Booster
 from .rank_boost import TINY
 from .weak_rankers import TIE, Stumps, WeakChoice
@@ -194,7 +200,7 @@ class RankBoostPlus(Booster):
     tied ones by ``cosh(alpha + a') / cosh(a')``. The loss that decreases is ``E2 = sum over pairs
     of c prod_s w_s``, where ``w_s`` is ``exp(-eta_s)``, ``exp(eta_s)`` or ``cosh(eta_s)`` for a
     pair that stump s, of total weight ``eta_s``, orders correctly, wrongly or not at all.
-    `learning_curve_` records it as ``E``.
+    `learning_curve_` records it as ``E``; `e2` returns it for any data.
 
     Ties do not factorise, so pairs are always listed: see ``max_pairs``, ``pair_sample`` and
     ``dtype``. A stump that abstains leaves a pair tied. Among stumps of equal merit, the one with
@@ -222,6 +228,8 @@ class RankBoostPlus(Booster):
     >>> data = make_ranking(n_queries=20, random_state=0)
     >>> model = RankBoostPlus(n_estimators=40).fit(data)
     >>> round(model.score(data), 2) > 0.8
+    True
+    >>> bool(np.isclose(model.e2(data)["E2"], model.learning_curve_["E"][-1]))
     True
     """
 
@@ -251,3 +259,44 @@ class RankBoostPlus(Booster):
         right = plus + tied * share + smooth
         wrong = minus + tied * (1.0 - share) + smooth
         return 0.5 * math.log(max(right, TINY) / max(wrong, TINY))
+
+    @shared_keywords(FitKeywords)
+    def e2(self, X: Any, y: Any = None, **given: Unpack[FitKeywords]) -> dict[str, float]:
+        """Return the loss E2 of any data, without and with costs.
+
+        It is the sum of ``c prod_s w_s`` over the pairs of unequal relevance (see the class), with
+        costs c scaled to sum 1; unless stumps abstain, it is an upper bound of the share of
+        misordered pairs (`PairLoss`, R1, over all pairs). It needs the weak rankers: two models
+        with the same scores may differ in it. Pairs of all queries are pooled, times
+        ``query_weight`` if given, and listed as in training (see ``max_pairs`` and
+        ``pair_sample``).
+
+        Returns
+        -------
+        dict
+            ``"E2"``, in which every pair costs the same, and ``"cost_E2"`` with the costs of the
+            data and the model's ``pair_cost`` (equal to E2 if there are none). NaN without a pair
+            of unequal relevance and a cost other than 0.
+        """
+        check_is_fitted(self)
+        data = self._prediction_data(as_ranking_data(X, y, **given, like=self), None, None, None)
+        self._warn_of_given(X, given["qid"], data, "e2")
+        if data.y is None:
+            raise DataError("y must be an array to compute E2, got None")
+        rule = cost_rule(data, self.cost_combination, self.pair_cost)
+        found = {"E2": self._tie_loss(data, rule.blind())}
+        return found | {"cost_E2": found["E2"] if rule.uniform else self._tie_loss(data, rule)}
+
+    def _tie_loss(self, data: RankingData, rule: CostRule) -> float:
+        """Return E2 of the pairs of the data under a cost rule."""
+        table, ensemble = as_dense(data.X), self._distinct()
+        with Workers(effective_n_jobs(self.n_jobs)) as workers:
+            weights = PlusWeights(data, rule, self._pair_options(), workers)
+            if weights.n_pairs == 0:
+                return math.nan
+            for feature, threshold, side, eta in zip(*ensemble.values(), strict=True):
+                column = table[weights.rows, feature]
+                at_missing = 0.5 if side == ABSTAIN else float(side)
+                output = np.where(np.isnan(column), at_missing, column > threshold)
+                weights.add_output(output, float(eta), float(np.exp(_log_cosh(float(eta)))))
+        return math.exp(min(weights.log_total - weights.log_start, 700.0))

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from pathlib import Path
 from pickle import PicklingError
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, Unpack
 
 import joblib
 import numpy as np
@@ -13,14 +13,16 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.frozen import FrozenEstimator
 
-from ...core.data import RankingData, as_ranking_data, refuse_beside
+from ...core.data import RankingData
 from ...core.errors import DataError
 from ...core.explain_pair import Parts
+from ...core.given_data import as_ranking_data, refuse_beside
+from ...core.keywords import ListKeywords, PairKeywords, shared_keywords
 from ...core.labels import MAX_GROUPS
 from ...core.pair_explanation import PairExplanation
 from ...core.params import Check, Choice, Flag, Optional
 from ...core.persistence import SavedFiles
-from ...core.ranker import METADATA, Ranker
+from ...core.ranker import Ranker
 from ...core.registry import external_name
 from .bridge import Bridge, first_line, last_step, takes, with_texts
 from .external_files import read_external, write_external
@@ -138,10 +140,10 @@ class ExternalRanker(Ranker):
 
     Examples
     --------
-    >>> from sklearn.linear_model import Ridge
     >>> from equirank.datasets import make_ranking
-    >>> from equirank.rankers import ExternalRanker
     >>> data = make_ranking(n_queries=60, n_items=30, random_state=0)
+    >>> from equirank.rankers import ExternalRanker
+    >>> from sklearn.linear_model import Ridge
     >>> ExternalRanker(Ridge()).fit(data).score(data) > 0.8
     True
     """
@@ -246,12 +248,7 @@ class ExternalRanker(Ranker):
 
     def get_metadata_routing(self) -> Any:
         """Return the routing: what the model declares."""
-        request = super().get_metadata_routing()
-        for name in METADATA:
-            request.fit.add_request(param=name, alias=name in self.fit_needs | self.fit_takes)
-        for name in ("qid", "sensitive_features"):
-            request.predict.add_request(param=name, alias=name in self.predict_needs)
-        return request
+        return self._own_routing()
 
     # data
 
@@ -420,41 +417,17 @@ class ExternalRanker(Ranker):
 
     # explanations
 
+    @shared_keywords(ListKeywords, PairKeywords)
     def explain_pair(
-        self,
-        X: Any,
-        a: int,
-        b: int,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
-        n_draws: int = 100,
-        random_state: Any = 0,
+        self, X: Any, a: int, b: int, **given: Unpack[PairKeywords]
     ) -> PairExplanation:
         """Explain why row a ranks above (or below) row b; see `Ranker.explain_pair`.
 
         Given scores have no features, so their explanation is an error.
-
-        Parameters
-        ----------
-        X : array-like, sparse array, data frame or RankingData
-            Features.
-        a, b : int
-            Row numbers in X, of two rows of one list.
-        qid, sensitive_features, n_draws, random_state
-            As in `Ranker.explain_pair`.
         """
         if are_scores(self.model):
             raise DataError("model must score features to be explained, and these scores are given")
-        return super().explain_pair(
-            X,
-            a,
-            b,
-            qid=qid,
-            sensitive_features=sensitive_features,
-            n_draws=n_draws,
-            random_state=random_state,
-        )
+        return super().explain_pair(X, a, b, **given)
 
     def _parts(self, data: RankingData) -> Parts | None:
         """Return SHAP values of the library, if they sum to the scores."""

@@ -7,8 +7,9 @@ import narwhals as nw
 import numpy as np
 
 from ...core import inputs
-from ...core.data import RankingData, as_ranking_data, refuse_beside
+from ...core.data import RankingData
 from ...core.errors import DataError, suggest
+from ...core.given_data import as_ranking_data, refuse_beside
 from ...core.labels import MAX_GROUPS
 
 __all__ = ["are_scores", "with_scores"]

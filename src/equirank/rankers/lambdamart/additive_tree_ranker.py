@@ -1,6 +1,5 @@
 """AdditiveTreeRanker: base of tree rankers whose score is a sum of trees."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -10,10 +9,11 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ...core.data import RankingData, as_ranking_data
+from ...core.data import RankingData
 from ...core.environment import library_version, require
 from ...core.errors import DataError
 from ...core.explain_pair import Parts
+from ...core.given_data import as_ranking_data
 from ...core.params import Flag
 from ...core.persistence import SavedFiles, save
 from ...core.random import as_seed, generator
@@ -149,25 +149,17 @@ class AdditiveTreeRanker(TreeRanker):
             self.__dict__.pop("history_", None)  # values on other lists are not comparable
         return int(self.best_iteration_)
 
-    def grow(
-        self,
-        binned: Binned,
-        objective: Any,
-        *,
-        callbacks: Sequence[Any] = (),
-        verbose: int = 0,
-        **params: Any,
-    ) -> None:
+    def grow(self, binned: Binned, objective: Any, **given: Any) -> None:
         """Grow the trees; with ``warm_start`` add them to those of the earlier fit."""
         n_before = binned.n_before
         if n_before == 0:
-            super().grow(binned, objective, callbacks=callbacks, verbose=verbose, **params)
+            super().grow(binned, objective, **given)
             return
         earlier = self.booster_.model_to_string(num_iteration=n_before)
         record = getattr(self, "history_", {})
         seed = 0 if self.random_state is None else as_seed(self.random_state)
-        params = {"seed": int(generator(seed, n_before).integers(2**31 - 1)), **params}
-        super().grow(binned, objective, callbacks=callbacks, verbose=verbose, **params)
+        given = {"seed": int(generator(seed, n_before).integers(2**31 - 1)), **given}
+        super().grow(binned, objective, **given)
         text = joined_text([earlier, self.booster_.model_to_string(num_iteration=-1)])
         self.booster_ = require("lightgbm", "lightgbm").Booster(model_str=text)
         self.best_iteration_ += n_before

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 from sklearn.base import clone
 
-from ...core.data import RankingData, warn_of_one_list
+from ...core.data import RankingData
 from ...core.declared import OnlyWith
 from ...core.environment import progress
-from ...core.errors import DataError
+from ...core.errors import DataError, outer_stacklevel
+from ...core.given_data import warn_of_one_list
+from ...core.keywords import FitKeywords, shared_keywords
+from ...core.label_probability import warn_of_little_information
 from ...core.metric import Metric
 from ...core.params import (
     AnyOf,
@@ -30,9 +33,9 @@ from ...metrics.fairness.merit import DisparateTreatment
 from ...metrics.fairness.prefix_divergence import RKL, RND, RRD
 from ...metrics.relevance.gain import NDCG
 from ..early_stopping import metric_value, one_metric
-from ..tradeoff_path import TradeoffPath
+from ..tradeoff_path import TradeoffPath, most_relevant, noise_line
 from .fairness_record import ChanceReference, LastScores, as_gap
-from .fairness_terms import FAIRNESS, STRATEGIES, fairness_part
+from .fairness_terms import FAIRNESS, STRATEGIES, fair_memberships, fairness_part
 from .fit_inputs import FitInputs
 from .lambdamart import LambdaTreeRanker
 from .lightgbm_params import DISTANCE, metric_name
@@ -53,6 +56,18 @@ class FairLambdaMART(LambdaTreeRanker):
     `LambdaMART`, and, for items of different groups, ``1 - alpha`` times the change in the
     unfairness of the list. Groups are needed to fit, not to predict. A list of one group has no
     fairness part, a list without relevant items no NDCG part.
+
+    Groups may be uncertain: the count of a group in a prefix is then the sum of its probabilities.
+    They are those of the data; a label that was recorded with errors becomes its posterior, and an
+    unknown one has the shares of known people in the same tenth of the list by relevance, which
+    assumes that labels are missing at random there. Fitting warns if the labels tell little.
+
+    Use ``n_models=8`` if training lists are few. On 30 halves of the 86 lists of the MSLR sample
+    one model takes at most 8% off the rND@50 of new lists at any alpha, at alpha 0.1 no more than
+    noise on plain scores would; the mean of 8 models at alpha 0.5 takes 10% off, with a larger
+    NDCG. On MQ2008, whose plain lists are far from fair, one model is enough. `tradeoff_path`
+    compares rankers with noise and random mixtures. If the ranking may use groups, re-ranking gains
+    more.
 
     Parameters
     ----------
@@ -114,7 +129,7 @@ class FairLambdaMART(LambdaTreeRanker):
         The damping of each training list after the last round, with which ``warm_start`` continues.
     unfairness_ : float
         The unfairness of the training lists, by the metric that ``fairness`` names; not if it is a
-        function. A ratio r counts as ``1 - min(r, 1 / r)``.
+        function or if groups are uncertain. A ratio r counts as ``1 - min(r, 1 / r)``.
     chance_unfairness_ : float
         That of random order: the mean over 20 random orders of the training lists. A score of
         single items can hardly be fairer on new lists.
@@ -230,11 +245,14 @@ class FairLambdaMART(LambdaTreeRanker):
 
     def _fit(self, data: RankingData, given: FitInputs = NO_INPUTS) -> None:
         binned, given = self._split_and_bin(data, given)
-        reference = None
-        if isinstance(self.fairness, str):
+        reference, uncertain = None, binned.train.attribute(self.by).doubtful
+        if uncertain:
+            found = fair_memberships(binned.train, self.by)
+            warn_of_little_information(type(self).__name__, found)
+        elif isinstance(self.fairness, str):
             reference = self._reference(self._unfairness_metric(), binned)
         objective = self._objective_of(binned.train, given)
-        self._grow_measured(binned, objective, reference, stacklevel=5, given=given)
+        self._grow_measured(binned, objective, reference, outer_stacklevel() + 2, given=given)
 
     def _reference(self, metric: Metric, binned: Binned) -> ChanceReference:
         """Return the unfairness of random orders of the lists."""
@@ -273,18 +291,16 @@ class FairLambdaMART(LambdaTreeRanker):
         raw = self._raw(data, start_iteration=n_before)
         return raw if data.score is None else raw + data.score
 
+    @shared_keywords(FitKeywords)
     def tradeoff_path(
         self,
         alphas: Sequence[float],
         X: Any,
         y: Any = None,
         *,
-        qid: Any = None,
-        sensitive_features: Any = None,
-        cost: Any = None,
-        query_weight: Any = None,
         k: int | None = 10,
         unfairness: Any = None,
+        **given: Unpack[FitKeywords],
     ) -> TradeoffPath:
         """Fit one ranker per alpha on the same binned features and compare them.
 
@@ -296,8 +312,6 @@ class FairLambdaMART(LambdaTreeRanker):
         ----------
         alphas : sequence of float
             Values from 0 to 1.
-        X, y, qid, sensitive_features, cost, query_weight
-            As in `fit`.
         k : int, optional
             Cutoff of NDCG.
         unfairness : str or Metric, optional
@@ -315,10 +329,12 @@ class FairLambdaMART(LambdaTreeRanker):
         if max(values) > 1.0:
             raise DataError(f"alphas of tradeoff_path must be numbers in [0, 1], got {max(values)}")
         check_params(type(self).__name__, model.get_params(deep=False), self.params)
-        data = model._training_data(X, y, qid, sensitive_features, cost, query_weight)
-        warn_of_one_list(X, qid, data.n_rows, "FairLambdaMART.tradeoff_path")
+        data = model._training_data(X, y, **given)
+        owner, level = "FairLambdaMART.tradeoff_path", outer_stacklevel() + 1
+        warn_of_one_list(X, given["qid"], data.n_rows, owner, level)
         if not data.sensitive:
             raise DataError("sensitive_features must be given: FairLambdaMART needs it to fit")
+        data.known_attribute(self.by, "FairLambdaMART.tradeoff_path")
         model.groups_ = {name: list(a.categories) for name, a in data.sensitive.items()}
         model.data_fingerprint_ = data.fingerprint()
         relevance_metric = NDCG(k=k, gain=self.gain)
@@ -358,11 +374,20 @@ class FairLambdaMART(LambdaTreeRanker):
             gap = as_gap(metric, metric_value(metric, valid, score))
             found.append((metric_value(relevance_metric, valid, score), float(gap)))
             if alpha == 1.0:
-                reference.warn_without_headroom(score, "the path at alpha 1", stacklevel=4)
+                level = outer_stacklevel() + 1
+                reference.warn_without_headroom(score, "the path at alpha 1", level)
         relevance, gaps = np.array(found).T
         names = (str(relevance_metric), str(metric))
         chance = reference.with_relevance(relevance_metric)
-        return TradeoffPath(rankers, values, relevance, gaps, names, chance)
+
+        def measure(drawn: list[np.ndarray]) -> tuple[float, float]:
+            good = [metric_value(relevance_metric, valid, score) for score in drawn]
+            bad = [as_gap(metric, metric_value(metric, valid, score)) for score in drawn]
+            return float(np.mean(good)), float(np.mean(bad))
+
+        best = rankers[most_relevant(relevance, gaps)]
+        noise = noise_line(best._scores(valid), valid.offsets, measure, reference.random_state)
+        return TradeoffPath(rankers, values, relevance, gaps, names, chance, noise=noise)
 
     def _unfairness_metric(self) -> Metric:
         """Return the metric that corresponds to the fairness part."""

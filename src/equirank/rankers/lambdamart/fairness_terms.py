@@ -12,6 +12,7 @@ import numpy as np
 
 from ...core.data import RankingData
 from ...core.errors import DataError
+from ...core.label_probability import GroupProbability, depth_by_value, group_probability
 from ...kernels.discounts import discounts, gains
 from ...kernels.prefixes import (
     cut_points,
@@ -25,7 +26,14 @@ from ...kernels.prefixes import (
 from ...kernels.swaps import EXPOSURE, LARGEST, NO_FAIRNESS, PREFIXES, SUMMED, TREATMENT, Fairness
 from ...kernels.target_lists import apportioned_counts, best_counts, blocks_of_ranks, greedy_blocks
 
-__all__ = ["FAIRNESS", "STRATEGIES", "fairness_part", "no_fairness"]
+__all__ = [
+    "FAIRNESS",
+    "STRATEGIES",
+    "fair_memberships",
+    "fairness_part",
+    "member_part",
+    "no_fairness",
+]
 
 
 FAIRNESS = ("rnd", "rkl", "rrd", "exposure", "treatment")
@@ -33,6 +41,8 @@ STRATEGIES = ("swap", "fair_first", "relevance_first")
 
 #: Maximum number of values in all tables (256 MiB).
 MAX_VALUES = 1 << 25
+#: Largest unfairness of a list, at or below which it has no fairness part.
+WORST_LEAST = 1e-9
 #: Maximum number of groups of a joint divergence; its normaliser needs many sorted lists.
 MAX_GROUPS = 10
 
@@ -67,6 +77,8 @@ def no_fairness(n_rows: int, n_queries: int) -> Fairness:
         target_start=no_numbers,
         target_class=no_numbers,
         target_block=np.zeros(0, dtype=np.int32),
+        members=np.zeros((0, 0)),
+        divergence=False,
     )
 
 
@@ -89,8 +101,19 @@ def fairness_part(
 
     The parameters are those of `FairLambdaMART`.
     """
-    attribute = data.known_attribute(by, "FairLambdaMART")
-    codes, n_groups = attribute.codes, len(attribute.categories)
+    attribute = data.attribute(by)
+    codes, shape = attribute.codes, (step, cutoff, over_groups, discount, last_cut)
+    found = fair_memberships(data, by) if attribute.doubtful else None
+    if found is not None and found.certain:
+        codes = found.table.argmax(axis=1).astype(np.int32)
+    elif found is not None:
+        table = found.table
+        if protected is not None:
+            table = table[:, [attribute.code(protected)]]
+        _check_memberships(fairness, strategy, rules, table.shape[1])
+        table = table[:, :1] if table.shape[1] == 2 else table
+        return member_part(data, table, str(fairness), *shape)
+    n_groups = len(attribute.categories)
     if protected is not None:
         codes = (codes != attribute.code(protected)).astype(np.int32)
         n_groups = 2
@@ -108,22 +131,100 @@ def fairness_part(
             )
         columns = 1 if protected is not None or n_groups == 2 else n_groups
         return _exposure_part(data, codes, sizes, str(fairness), cutoff, over_groups, columns)
-    part = _prefix_part(
-        data,
-        codes,
-        sizes,
-        fairness,
-        step,
-        cutoff,
-        over_groups,
-        discount,
-        last_cut,
-        only_first=protected is not None,
-    )
+    part = _prefix_part(data, codes, sizes, fairness, *shape, only_first=protected is not None)
     if strategy == "swap":
         return part
     targets = _greedy_targets if rules == "lambdafair" else _best_targets
     return _with_targets(data, part, targets(data, part, sizes, strategy), same_block)
+
+
+def fair_memberships(data: RankingData, by: Any) -> GroupProbability:
+    """Return the probability of each group, imputed at the same relevance where it is unknown."""
+    depth = depth_by_value(np.asarray(data.y), data.offsets)
+    return group_probability(data, by, "FairLambdaMART", depth, impute=True)
+
+
+def _check_memberships(fairness: Any, strategy: str, rules: str, n_columns: int) -> None:
+    """Raise for an objective that needs the label of every row."""
+    needs = "the group of every row, and some are unknown or uncertain"
+    if fairness not in ("rnd", "rkl", "exposure", "treatment"):
+        raise DataError(
+            f"fairness={fairness!r} of FairLambdaMART needs {needs}: choose 'rnd', 'rkl', "
+            "'exposure' or 'treatment'"
+        )
+    if fairness == "rkl" and n_columns > 2:
+        raise DataError(
+            f"fairness='rkl' of FairLambdaMART with several groups needs {needs}: name one as "
+            "protected, or choose 'rnd'"
+        )
+    if strategy != "swap" or rules != "equirank":
+        name = "strategy" if strategy != "swap" else "rules"
+        raise DataError(
+            f"{name} of FairLambdaMART must have its default: target lists and the rules of "
+            f"LambdaFair need {needs}"
+        )
+
+
+def member_part(
+    data: RankingData,
+    members: np.ndarray,
+    fairness: str,
+    step: int,
+    cutoff: int | None,
+    over_groups: str,
+    discount: str,
+    last_cut: bool,
+) -> Fairness:
+    """Return the fairness part of memberships (row x column), numbers in [0, 1].
+
+    For prefixes, ``slope`` holds the share of each column in a list, ``weight`` the inverse of the
+    largest unfairness (that of the lists sorted by membership), and ``attention`` the weight of a
+    prefix that ends at each position.
+    """
+    members = np.ascontiguousarray(members, dtype=np.float64)
+    n, n_columns = np.diff(data.offsets), members.shape[1]
+    sizes = np.add.reduceat(members, data.offsets[:-1], axis=0)
+    if fairness in ("exposure", "treatment"):
+        codes = np.zeros(data.n_rows, dtype=np.int32)
+        part = _exposure_part(data, codes, sizes, fairness, cutoff, over_groups, n_columns, members)
+        return part._replace(members=members)
+    limit = n if cutoff is None else np.minimum(n, cutoff)
+    n_cuts = np.diff(cut_points(limit, step, last_cut)[2])
+    base = sizes / n[:, None]
+    worst = np.zeros(sizes.shape)
+    attention = np.zeros(int(n.max()))
+    distance = two_group_divergence if fairness == "rkl" else share_distance
+    for q in range(data.n_queries):
+        cut = cut_points(limit[q : q + 1], step, last_cut)[1]
+        if len(cut) == 0:
+            continue
+        weight = cut_weights(cut, discount)
+        attention[cut - 1] = weight
+        rows = members[data.offsets[q] : data.offsets[q + 1]]
+        ends = np.full(len(cut), float(n[q]))
+        for c in range(n_columns):
+            up = np.sort(rows[:, c])
+            sums = [np.cumsum(one)[cut - 1] for one in (up, up[::-1])]
+            size = np.full(len(cut), sizes[q, c])
+            worst[q, c] = max(float(weight @ distance(s, cut, ends, size)) for s in sums)
+    valid = worst > WORST_LEAST
+    share = _weights(valid, over_groups)
+    return no_fairness(data.n_rows, data.n_queries)._replace(
+        kind=PREFIXES,
+        joined=LARGEST if over_groups == "worst" and n_columns > 1 else SUMMED,
+        first_cut=2 if step == 1 else step,
+        step=step,
+        n_cuts=n_cuts.astype(np.int64),
+        last_cut=np.where(last_cut & (n_cuts > 0) & (limit % step > 0), limit, 0).astype(np.int64),
+        start=np.full(sizes.shape, -1, dtype=np.int64),
+        width=np.zeros(sizes.shape, dtype=np.int64),
+        attention=attention,
+        slope=base,
+        shift=np.zeros(sizes.shape),
+        weight=np.where(valid, share / np.where(valid, worst, 1.0), 0.0),
+        members=members,
+        divergence=fairness == "rkl",
+    )
 
 
 def _sizes(codes: np.ndarray, data: RankingData, n_groups: int) -> np.ndarray:
@@ -139,8 +240,12 @@ def _exposure_part(
     cutoff: int | None,
     over_groups: str,
     columns: int,
+    members: np.ndarray | None = None,
 ) -> Fairness:
-    """Return the part of exposure or treatment, a linear function of the exposure per column."""
+    """Return the part of exposure or treatment, a linear function of the exposure per column.
+
+    ``members`` (row x column) replace the codes, if groups are uncertain.
+    """
     n = np.diff(data.offsets)
     attention = discounts(int(n.max()), "log2", cutoff)
     total = np.concatenate([[0.0], np.cumsum(attention)])[n]
@@ -151,10 +256,14 @@ def _exposure_part(
         slope = 1.0 / np.where(valid, size, 1.0) + 1.0 / np.where(valid, rest, 1.0)
         shift = total[:, None] / np.where(valid, rest, 1.0)
     else:
-        cell = data.query_of_rows() * sizes.shape[1] + codes
-        merit = np.bincount(cell, weights=np.asarray(data.y), minlength=sizes.size)
-        merit = merit.reshape(sizes.shape)
-        rest_merit = merit.sum(axis=1, keepdims=True) - merit
+        y = np.asarray(data.y)
+        if members is None:
+            cell = data.query_of_rows() * sizes.shape[1] + codes
+            merit = np.bincount(cell, weights=y, minlength=sizes.size).reshape(sizes.shape)
+            rest_merit = merit.sum(axis=1, keepdims=True) - merit
+        else:
+            merit = np.add.reduceat(members * y[:, None], data.offsets[:-1], axis=0)
+            rest_merit = np.add.reduceat(y, data.offsets[:-1])[:, None] - merit
         merit, rest_merit = merit[:, :columns], rest_merit[:, :columns]
         valid &= (merit > 0) & (rest_merit > 0)
         slope = rest_merit / np.where(valid, merit, 1.0)

@@ -3,24 +3,51 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from ...core import inputs
 from ...core.data import RankingData
 from ...core.errors import DataError, logger
+from ...core.keywords import Default, FitKeywords
 from ...core.params import Integer, check_params
 
 __all__ = [
     "FitInputs",
     "LogRounds",
+    "TreeFitKeywords",
     "WatchOne",
     "check_callbacks",
     "item_positions",
     "item_weights",
     "named_sets",
 ]
+
+
+class TreeFitKeywords(FitKeywords, total=False):
+    """What a tree ranker is fitted to, and how its rounds are watched.
+
+    Parameters
+    ----------
+    sample_weight : array-like, optional
+        Weight > 0 of each row. Rankers that learn from pairs multiply every pair by
+        ``sqrt(w_i w_j)``, others the error of the row.
+    eval_set : list or dict, optional
+        Sets on which the metric is computed after each round: a list of ``(X, y, qid)`` or
+        ``(X, y, qid, groups)``, named ``valid_0``, ``valid_1``, ..., or a dictionary of names and
+        `RankingData`. Values are stored in ``history_``. Early stopping uses the validation lists,
+        or else the first of these sets.
+    callbacks : sequence of callables
+        Callbacks of LightGBM, called as they are.
+    verbose : int or bool
+        Log the metrics every ``verbose`` rounds to the logger ``equirank`` (level INFO).
+    """
+
+    sample_weight: Any
+    eval_set: Any
+    callbacks: Annotated[Sequence[Any], Default(())]
+    verbose: Annotated[int | bool, Default(0)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,13 +1,14 @@
 """LambdaMART: boosted trees on RankNet gradients weighted by the change in NDCG."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, Unpack
 
 import numpy as np
 
 from ...core.data import RankingData
 from ...core.environment import progress, require
+from ...core.keywords import FitKeywords, shared_keywords
 from ...core.pair_cost import PairCost
 from ...core.params import Choice, Flag, Integer, Number, Optional, check_params
 from ...core.random import as_seed, generator
@@ -15,7 +16,7 @@ from ...kernels.swaps import Fairness
 from .additive_tree_ranker import AdditiveTreeRanker
 from .averaged_trees import averaged_text
 from .fairness_terms import no_fairness
-from .fit_inputs import FitInputs, item_positions
+from .fit_inputs import FitInputs, TreeFitKeywords, item_positions
 from .lightgbm_params import PAIR_COST, defaults_beside, n_threads
 from .objective import FairObjective, performance_part
 from .position_bias import PositionBias
@@ -80,45 +81,23 @@ class LambdaTreeRanker(AdditiveTreeRanker):
     pair_cost: Annotated[PairCost | None, Optional(PAIR_COST)] = None
     n_models: Annotated[int, Integer(1)] = 1
 
+    @shared_keywords(FitKeywords, TreeFitKeywords)
     def fit(
         self,
         X: Any,
         y: Any = None,
         *,
-        qid: Any = None,
-        sensitive_features: Any = None,
-        cost: Any = None,
-        query_weight: Any = None,
-        sample_weight: Any = None,
-        eval_set: Any = None,
-        callbacks: Sequence[Any] = (),
-        verbose: int | bool = 0,
         position: Any = None,
         position_bias: str = "additive",
+        **given: Unpack[TreeFitKeywords],
     ) -> Self:
         """Fit the ranker.
 
         Parameters
         ----------
-        X : array-like, sparse array, data frame or RankingData
-            Features; a `RankingData` contains lists, relevance, groups and costs.
-        y : array-like
-            Relevance, >= 0.
-        qid, sensitive_features, cost, query_weight : array-like, optional
-            As in `as_ranking_data`. Without ``qid`` all rows are one list, with a `OneListWarning`
-            if there are more than 1,000; ``qid=0`` states one list.
         sample_weight : array-like, optional
             Weight > 0 of each row; every pair is multiplied by ``sqrt(w_i w_j)``, in the NDCG part
             and the fairness part. Weight 2 is not the same as the row twice.
-        eval_set : list or dict, optional
-            Sets on which the metric is computed after each round: a list of ``(X, y, qid)`` or
-            ``(X, y, qid, groups)``, named ``valid_0``, ``valid_1``, ..., or a dictionary of names
-            and `RankingData`. Values are stored in ``history_``. Early stopping uses the
-            validation lists, or else the first of these sets.
-        callbacks : sequence of callables
-            Callbacks of LightGBM, called as they are.
-        verbose : int or bool
-            Log the metrics every ``verbose`` rounds to the logger ``equirank`` (level INFO).
         position : array-like, optional
             The position >= 1 at which each row was shown when its relevance, such as a click, was
             recorded. The bias of each position is learned with the trees, stored in
@@ -133,14 +112,11 @@ class LambdaTreeRanker(AdditiveTreeRanker):
             {"position_bias": position_bias},
             {"position_bias": Choice("additive")},
         )
-        earlier = getattr(self, "data_fingerprint_", None)
-        data = self._begin(X, y, qid, sensitive_features, cost, query_weight)
-        same_data = earlier == self.data_fingerprint_
-        given = self._inputs(data, sample_weight, eval_set, callbacks, verbose)
-        shown = item_positions(position, data)
-        self._fit(data, replace(given, same_data=same_data, position=shown))
-        self.is_fitted_ = True
-        return self
+        return self._fit_given(X, y, {**given, "position": position})
+
+    def _inputs(self, data: RankingData, given: Mapping[str, Any]) -> FitInputs:
+        shown = item_positions(given["position"], data)
+        return replace(super()._inputs(data, given), position=shown)
 
     def objective(self, data: RankingData, **given: Any) -> FairObjective:
         """Return gradient and Hessian of the lists; ``given`` are options of `FairObjective`."""
@@ -168,32 +144,23 @@ class LambdaTreeRanker(AdditiveTreeRanker):
             known = dict(zip(self.positions_.tolist(), self.position_bias_, strict=True))
             bias.values = np.array([known.get(each, 0.0) for each in bias.positions.tolist()])
 
-    def grow(
-        self,
-        binned: Binned,
-        objective: Any,
-        *,
-        callbacks: Sequence[Any] = (),
-        verbose: int = 0,
-        **params: Any,
-    ) -> None:
+    def grow(self, binned: Binned, objective: Any, **given: Any) -> None:
         """Grow the trees of each model, and store the mean of the models.
 
         `validation_scores_` of several models has one row per model, with NaN after its last round,
         and `history_` one list per model.
         """
         if self.n_models == 1:
-            super().grow(binned, objective, callbacks=callbacks, verbose=verbose, **params)
+            super().grow(binned, objective, **given)
             self._store_state(objective)
             return
         seed = 0 if self.random_state is None else as_seed(self.random_state)
-        given = defaults_beside(self.options, RANDOM_TREES)
+        defaults = defaults_beside(self.options, RANDOM_TREES)
         texts, scores, records, biases = [], [], [], []
         for at in progress(range(self.n_models), "models"):
             objective.reset()
             own = {"seed": int(generator(seed, at).integers(2**31 - 1))}
-            options = {**given, **own, **params}
-            super().grow(binned, objective, callbacks=callbacks, verbose=verbose, **options)
+            super().grow(binned, objective, **{**defaults, **own, **given})
             texts.append(self.booster_.model_to_string(num_iteration=self.best_iteration_))
             scores.append(getattr(self, "validation_scores_", np.zeros(0)))
             records.append(getattr(self, "history_", {}))

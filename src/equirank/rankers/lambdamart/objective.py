@@ -286,10 +286,10 @@ class FairObjective:
 
 def _check_device_data(performance: Performance, fairness: Fairness) -> None:
     """Raise if the kernel of the device cannot compute these terms."""
-    if fairness.kind != PREFIXES or fairness.start.shape[1] != 1:
+    if fairness.kind != PREFIXES or fairness.start.shape[1] != 1 or len(fairness.members) > 0:
         raise DataError(
-            'device must be "cpu" unless fairness is a metric of prefixes ("rnd", "rkl", "rrd") of '
-            "two groups, or of one group (protected) and everyone else"
+            'device must be "cpu" unless labels are known and fairness is a metric of prefixes '
+            '("rnd", "rkl", "rrd") of two groups, or of one group (protected) and everyone else'
         )
     if performance.cost_kind not in (NO_COST, PRODUCT_COST, SUM_COST):
         raise DataError('device must be "cpu" with pair_cost; costs of items are possible')

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, Unpack
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -13,14 +13,16 @@ from sklearn.utils.validation import check_is_fitted
 from ...core.data import RankingData
 from ...core.declared import complete_docstring
 from ...core.environment import require
-from ...core.errors import DataError, EquirankWarning, FormatError
+from ...core.errors import DataError, EquirankWarning, FormatError, outer_stacklevel
+from ...core.keywords import FitKeywords, shared_keywords
 from ...core.params import AnyOf, Integer, Number, Optional
 from ...core.persistence import SavedFiles
-from ...core.ranker import Ranker
+from ...core.ranker import METADATA, Ranker
 from ..early_stopping import held_out, metric_value, one_metric
 from .fit_inputs import (
     FitInputs,
     LogRounds,
+    TreeFitKeywords,
     WatchOne,
     check_callbacks,
     item_weights,
@@ -179,59 +181,26 @@ class TreeRanker(Ranker):
 
     # fit
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
-        cost: Any = None,
-        query_weight: Any = None,
-        sample_weight: Any = None,
-        eval_set: Any = None,
-        callbacks: Sequence[Any] = (),
-        verbose: int | bool = 0,
-    ) -> Self:
-        """Fit the ranker.
+    @shared_keywords(FitKeywords, TreeFitKeywords)
+    def fit(self, X: Any, y: Any = None, **given: Unpack[TreeFitKeywords]) -> Self:
+        """Fit the ranker."""
+        return self._fit_given(X, y, given)
 
-        Parameters
-        ----------
-        X : array-like, sparse array, data frame or RankingData
-            Features; a `RankingData` contains lists, relevance, groups and costs.
-        y : array-like
-            Relevance, >= 0.
-        qid, sensitive_features, cost, query_weight : array-like, optional
-            As in `as_ranking_data`. Without ``qid`` all rows are one list, with a `OneListWarning`
-            if there are more than 1,000; ``qid=0`` states one list.
-        sample_weight : array-like, optional
-            Weight > 0 of each row. Rankers that learn from pairs multiply every pair by
-            ``sqrt(w_i w_j)``, others the error of the row.
-        eval_set : list or dict, optional
-            Sets on which the metric is computed after each round: a list of ``(X, y, qid)`` or
-            ``(X, y, qid, groups)``, named ``valid_0``, ``valid_1``, ..., or a dictionary of names
-            and `RankingData`. Values are stored in ``history_``. Early stopping uses the
-            validation lists, or else the first of these sets.
-        callbacks : sequence of callables
-            Callbacks of LightGBM, called as they are.
-        verbose : int or bool
-            Log the metrics every ``verbose`` rounds to the logger ``equirank`` (level INFO).
-        """
+    def _fit_given(self, X: Any, y: Any, given: Mapping[str, Any]) -> Self:
+        """Fit to the inputs of `fit`, which some rankers have more of."""
         earlier = getattr(self, "data_fingerprint_", None)
-        data = self._begin(X, y, qid, sensitive_features, cost, query_weight)
+        data = self._begin(X, y, **{name: given[name] for name in METADATA})
         same_data = earlier == self.data_fingerprint_
-        given = self._inputs(data, sample_weight, eval_set, callbacks, verbose)
-        self._fit(data, replace(given, same_data=same_data))
+        self._fit(data, replace(self._inputs(data, given), same_data=same_data))
         self.is_fitted_ = True
         return self
 
-    def _inputs(
-        self, data: RankingData, sample_weight: Any, eval_set: Any, callbacks: Any, verbose: Any
-    ) -> FitInputs:
+    def _inputs(self, data: RankingData, given: Mapping[str, Any]) -> FitInputs:
         """Return the inputs of `fit` beyond the lists, after checking them."""
         name = type(self).__name__
-        sets = named_sets(eval_set, self._prediction_data)
-        functions, every = check_callbacks(f"{name}.fit", callbacks, verbose)
+        sets = named_sets(given["eval_set"], self._prediction_data)
+        watching = given["callbacks"], given["verbose"]
+        functions, every = check_callbacks(f"{name}.fit", *watching)
         if self.validation is None and not sets:
             for unused, is_set in {
                 f"metric of {name}": self.metric != self.__fields__["metric"].default,
@@ -241,10 +210,10 @@ class TreeRanker(Ranker):
                     warnings.warn(
                         f"{unused} has no effect: validation or eval_set must be given",
                         EquirankWarning,
-                        stacklevel=3,
+                        stacklevel=outer_stacklevel(),
                     )
         return FitInputs(
-            sample_weight=item_weights(sample_weight, data),
+            sample_weight=item_weights(given["sample_weight"], data),
             eval_sets=sets,
             callbacks=functions,
             verbose=every,

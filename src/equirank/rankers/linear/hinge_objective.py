@@ -154,7 +154,7 @@ class Point:
     Attributes
     ----------
     w : ndarray
-        The weights.
+        Weights of the features.
     value : float
         The function that is minimised: the objective, or its smooth form.
     primal : float

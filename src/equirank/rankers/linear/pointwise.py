@@ -12,7 +12,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from ...core.data import RankingData
 from ...core.errors import DataError
-from ...core.params import Check, Choice, Instance, Optional
+from ...core.params import Check, Choice, Instance, Optional, accepted_by
 from ...core.persistence import SavedFiles, save
 from ...core.ranker import Ranker
 from ..bridges.external_ranker import ExternalRanker, as_ranker
@@ -78,14 +78,6 @@ def _is_pointwise(model: Any) -> bool:
         return False
     ranker = as_ranker(model)
     return isinstance(ranker, ExternalRanker) and not (ranker.is_prefit or ranker.fit_needs)
-
-
-def _is_scoring(model: Any) -> bool:
-    try:
-        as_ranker(model)
-    except DataError:
-        return False
-    return True
 
 
 class ClassifierRanker(Pointwise):
@@ -236,7 +228,10 @@ class RegressionRanker(Pointwise):
 
     takes_categories: ClassVar[bool] = True  # as_ranker decides
     estimator: Annotated[
-        Any, Optional(Check(_is_scoring, "a scikit-learn regressor, or a model for as_ranker"))
+        Any,
+        Optional(
+            Check(accepted_by(as_ranker), "a scikit-learn regressor, or a model for as_ranker")
+        ),
     ] = None
 
     def _base(self) -> BaseEstimator:

@@ -4,7 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from ...core.data import Attribute, RankingData
+from ...core.attribute import Attribute
+from ...core.data import RankingData
 from ...core.environment import require
 from .network import Layers, Net
 

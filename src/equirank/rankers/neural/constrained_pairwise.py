@@ -18,17 +18,17 @@ from ...core.table import Table
 from .batches import QueryBatches, run_rows
 from .model_files import read_weights
 from .network import Layers, Net
-from .neural_ranker import NeuralRanker
+from .neural_ranker import HiddenRepresentation
 from .pair_constraints import (
     CONSTRAINTS,
     PAIR_LOSSES,
     DrawnPairs,
     PairConstraint,
+    batch_gaps,
     best_mixture,
     constraint_terms,
     game,
     pair_constraint,
-    pair_loss,
     signs,
 )
 from .training_loop import Plan, Problem
@@ -36,7 +36,7 @@ from .training_loop import Plan, Problem
 __all__ = ["ConstrainedPairwise"]
 
 
-class ConstrainedPairwise(NeuralRanker):
+class ConstrainedPairwise(HiddenRepresentation):
     """Minimises a pairwise loss while pairwise accuracies of groups differ by at most eps.
 
     ``A_{G>H}`` is the share of pairs of one list, with the better item in G and the worse in H, in
@@ -104,7 +104,7 @@ class ConstrainedPairwise(NeuralRanker):
     only_with: ClassVar[OnlyWith] = {"column": ("constraint", ("continuous",))}
     keep_epochs: ClassVar[bool] = True
     test_params: ClassVar[dict[str, Any]] = {"layers": (4,), "n_epochs": 2, "random_state": 0}
-    file_attributes: ClassVar[tuple[str, ...]] = (*NeuralRanker.file_attributes, "members_")
+    file_attributes: ClassVar[tuple[str, ...]] = (*HiddenRepresentation.file_attributes, "members_")
 
     positional: ClassVar[tuple[str, ...]] = ("eps", "constraint")
 
@@ -241,9 +241,7 @@ def _loss(
 ) -> Any:
     """Return the joint objective of both players; the pairs of the constraints come last."""
     torch = require("torch", "neural")
-    score = net.score(batch["x"]).to(batch["x"].dtype)
-    gap = score[0] - score[1]
-    error = pair_loss(gap[:n_pairs], kind).mean()
+    gap, error = batch_gaps(net, batch, kind, n_pairs)
     if not rule.differences:
         return error
     better, worse = batch["sign"][:, n_pairs:]

@@ -65,11 +65,7 @@ class DebiasClassifier(RepresentationRanker):
     fit_needs: ClassVar[frozenset[str]] = frozenset({"qid", "sensitive_features"})
     test_params: ClassVar[dict[str, Any]] = {
         "target": "value",
-        "layers": (8, 4),
-        "n_epochs": 3,
-        "batch_size": 32,
-        "learning_rate": 0.01,
-        "random_state": 0,
+        **RepresentationRanker.test_params,
     }
     hyper: ClassVar[tuple[str, ...]] = ("gamma",)
     batches_of: ClassVar[str] = "rows"

@@ -19,13 +19,13 @@ from .losses import (
     score_table,
 )
 from .network import Model, Net
-from .neural_ranker import NeuralRanker
+from .neural_ranker import HiddenRepresentation
 from .training_loop import Problem
 
 __all__ = ["DELTR"]
 
 
-class DELTR(NeuralRanker):
+class DELTR(HiddenRepresentation):
     """ListNet with a penalty if a protected group receives less exposure than everyone else.
 
     The loss of a list is ``L + gamma U``: L is `ListNet`'s cross-entropy, and ``U = max(0,
@@ -66,10 +66,10 @@ class DELTR(NeuralRanker):
 
     Examples
     --------
-    >>> from equirank import evaluate
     >>> from equirank.datasets import make_ranking
-    >>> from equirank.rankers import DELTR
     >>> data = make_ranking(n_queries=30, n_items=20, feature_bias=1.0, random_state=0)
+    >>> from equirank import evaluate
+    >>> from equirank.rankers import DELTR
     >>> plain = DELTR(0.0, n_epochs=100, random_state=0).fit(data)
     >>> fair = DELTR(300.0, n_epochs=100, random_state=0).fit(data)
     >>> before, after = (evaluate(m.rank(data), "ExposureGap", n_boot=0) for m in (plain, fair))

@@ -85,13 +85,6 @@ class DirectRanker(RepresentationRanker):
     (800, 8)
     """
 
-    test_params: ClassVar[dict[str, Any]] = {
-        "layers": (8, 4),
-        "n_epochs": 3,
-        "batch_size": 32,
-        "learning_rate": 0.01,
-        "random_state": 0,
-    }
     hyper: ClassVar[tuple[str, ...]] = ("gamma",)
     batches_of: ClassVar[str] = "pairs"
     only_with: ClassVar[OnlyWith] = {

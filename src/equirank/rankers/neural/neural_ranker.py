@@ -51,7 +51,7 @@ from .model_files import (
 from .network import ACTIVATIONS, Layers, Model, Net, autocast, chosen_device, threads
 from .training_loop import SCHEDULES, Batches, Plan, Problem, State, Watch, begin, train
 
-__all__ = ["WIDTHS", "NeuralRanker", "RepresentationRanker"]
+__all__ = ["WIDTHS", "HiddenRepresentation", "NeuralRanker", "RepresentationRanker"]
 
 
 def _are_widths(value: Any) -> bool:
@@ -95,6 +95,8 @@ class NeuralRanker(EarlyStopping, Ranker):
         Number of lists per step.
     learning_rate : float
         Learning rate of Adam.
+    momentum : float
+        Adam's first decay; against adversaries a lower value avoids cycles.
     schedule : {"constant", "linear", "cosine"}
         How the learning rate falls over ``n_epochs``.
     clip : float, optional
@@ -129,8 +131,6 @@ class NeuralRanker(EarlyStopping, Ranker):
     }
     #: Names of the parameters that enter the loss as tensors.
     hyper: ClassVar[tuple[str, ...]] = ()
-    #: Adam's first decay; against adversaries a lower value avoids cycles.
-    momentum: ClassVar[float] = 0.9
     #: Contents of a batch: "queries", "pairs" or "rows".
     batches_of: ClassVar[str] = "queries"
     #: Whether the loss works with stacked weights (`fit_together`): it uses tensors only.
@@ -146,6 +146,7 @@ class NeuralRanker(EarlyStopping, Ranker):
     max_steps: Annotated[int | None, Optional(Integer(0))] = None
     batch_size: Annotated[int, Integer(1)] = 32
     learning_rate: Annotated[float, Number(0.0, open_low=True)] = 0.001
+    momentum: Annotated[float, Number(0.0, 1.0, open_high=True)] = 0.9
     schedule: Annotated[str, Choice(*SCHEDULES)] = "constant"
     clip: Annotated[float | None, Optional(Number(0.0, open_low=True))] = None
     weight_decay: Annotated[float, Number(0.0)] = 0.0
@@ -207,7 +208,7 @@ class NeuralRanker(EarlyStopping, Ranker):
 
     def prepare(self, data: RankingData) -> RankingData:
         """Check parameters and data, store what describes them, and return the training data."""
-        return self._begin(data, None, None, None, None, None)
+        return self._begin(data)
 
     def problem(self, data: RankingData, seed: int, device: Any) -> Problem:
         """Return the minimisation problem of this data; the ranker itself does not change."""
@@ -265,7 +266,7 @@ class NeuralRanker(EarlyStopping, Ranker):
             **{name: getattr(self, name) for name in names},
             learning_rate=float(self.learning_rate),
             weight_decay=float(self.weight_decay),
-            momentum=self.momentum,
+            momentum=float(self.momentum),
             sections=tuple(problem.model.sections()),
             opponent_rate=float(getattr(self, "adversary_rate", 1.0)),
             kept_epochs=self.keep_epochs,
@@ -363,12 +364,29 @@ class NeuralRanker(EarlyStopping, Ranker):
         self.weights_ = read_weights(files, "weights.safetensors", self.model_)
 
 
-class RepresentationRanker(
+class HiddenRepresentation(
     ClassNamePrefixFeaturesOutMixin,  # type: ignore[misc]
     TransformerMixin,  # type: ignore[misc]
     NeuralRanker,
 ):
-    """A neural ranker that is also a transformer: its representation serves other models.
+    """A neural ranker that is also a transformer: its hidden layers serve other models.
+
+    ``transform`` returns the output of the last hidden layer; without hidden layers it is the
+    standardised features.
+    """
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Return the learned representation f(x), one row per item in input order."""
+        data = self._prediction_data(X, None, None, None)
+        return data.to_original(run_rows(self.model_, self.weights_, data.X, Net.features))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.model_.features.widths[-1]
+
+
+class RepresentationRanker(HiddenRepresentation):
+    """A neural ranker whose representation hides groups from an adversary.
 
     Parameters
     ----------
@@ -386,25 +404,23 @@ class RepresentationRanker(
         hides groups only if the adversaries learn faster than it changes.
     batch_size : int
         Number of pairs or rows per step.
-    learning_rate : float
-        Learning rate of Adam, whose momentum is 0.5, which suits adversarial games.
+    momentum : float
+        Adam's first decay; a low one suits adversarial games.
     """
 
-    momentum: ClassVar[float] = 0.5
+    test_params: ClassVar[dict[str, Any]] = {
+        "layers": (8, 4),
+        "n_epochs": 3,
+        "batch_size": 32,
+        "learning_rate": 0.01,
+        "random_state": 0,
+    }
 
     layers = (64, 8)
+    momentum = 0.5
     batch_size = 128
     learning_rate = 0.003
     noise: Annotated[bool, Flag()] = False
     by: Annotated[Any, Optional(Label(many=True))] = None
     adversary_layers: Annotated[Sequence[int], WIDTHS] = (16,)
     adversary_rate: Annotated[float, Number(0.0, open_low=True)] = 10.0
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Return the learned representation f(x), one row per item in input order."""
-        data = self._prediction_data(X, None, None, None)
-        return data.to_original(run_rows(self.model_, self.weights_, data.X, Net.features))
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.model_.features.widths[-1]

@@ -11,6 +11,7 @@ from ...core.environment import require
 from ...core.errors import DataError
 from ...core.random import generator
 from .batches import Rows
+from .network import Net
 
 __all__ = [
     "CONSTRAINTS",
@@ -19,6 +20,7 @@ __all__ = [
     "PairConstraint",
     "PairSet",
     "PairUnion",
+    "batch_gaps",
     "best_mixture",
     "constraint_terms",
     "correlation",
@@ -329,6 +331,13 @@ def signs(data: RankingData, kind: str, by: Any, column: Any) -> np.ndarray:
     if column >= data.n_features:
         raise DataError(f"column must be less than {data.n_features}, got {column}")
     return np.asarray(data.X[:, column], dtype=np.float64)
+
+
+def batch_gaps(net: Net, batch: dict[str, Any], kind: str, n_pairs: int) -> tuple[Any, Any]:
+    """Return the score difference of each pair of a batch, and the mean loss of its first pairs."""
+    score = net.score(batch["x"]).to(batch["x"].dtype)
+    gap = score[0] - score[1]
+    return gap, pair_loss(gap[:n_pairs], kind).mean()
 
 
 def pair_loss(gap: Any, kind: str) -> Any:

@@ -10,15 +10,15 @@ from ...core.data import RankingData
 from ...core.params import Choice, Label, Number, Optional
 from .batches import QueryBatches
 from .network import Net
-from .neural_ranker import NeuralRanker
+from .neural_ranker import HiddenRepresentation
 from .pair_constraints import (
     PAIR_LOSSES,
     DrawnPairs,
     PairSet,
     PairUnion,
+    batch_gaps,
     correlation,
     group_pairs,
-    pair_loss,
 )
 from .training_loop import Problem
 
@@ -28,7 +28,7 @@ __all__ = ["PairwiseRegularised"]
 KINDS = ("inter", "intra", "all")
 
 
-class PairwiseRegularised(NeuralRanker):
+class PairwiseRegularised(HiddenRepresentation):
     """A pairwise ranker with a penalty on the correlation of margins with groups.
 
     The loss is ``mean loss(s_1 - s_2) + gamma |corr(s_1 - s_2, g_1)|`` over pairs of one list with
@@ -118,9 +118,7 @@ def _loss(
     n_groups: int,
 ) -> Any:
     """Return the loss of a batch: its first pairs for the ranking, the rest for the penalty."""
-    score = net.score(batch["x"]).to(batch["x"].dtype)
-    gap = score[0] - score[1]
-    error = pair_loss(gap[:n_pairs], kind).mean()
+    gap, error = batch_gaps(net, batch, kind, n_pairs)
     if len(gap) == n_pairs:
         return error
     return error + hyper["gamma"] * correlation(gap[n_pairs:], batch["code"][0, n_pairs:], n_groups)

@@ -2,16 +2,18 @@
 
 import warnings
 from collections.abc import Sequence
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 from sklearn.base import clone
 
-from ...core.data import RankingData, as_ranking_data, warn_of_one_list
+from ...core.data import RankingData
 from ...core.declared import GIVEN, OnlyWith, check_fairness_weight, zero_weights_are_meant
 from ...core.environment import progress
-from ...core.errors import DataError, EquirankWarning
+from ...core.errors import DataError, EquirankWarning, outer_stacklevel
 from ...core.explain_pair import Parts
+from ...core.given_data import as_ranking_data, warn_of_one_list
+from ...core.keywords import ListKeywords, shared_keywords
 from ...core.params import (
     AnyOf,
     Check,
@@ -29,7 +31,7 @@ from ...core.ranking import Ranking
 from ...core.table import Table
 from ...policies.plackett_luce import PlackettLuce
 from ..early_stopping import held_out, one_metric
-from ..tradeoff_path import TradeoffPath
+from ..tradeoff_path import TradeoffPath, most_relevant, noise_line
 from .rewards import rewards
 
 __all__ = ["FairPGRank"]
@@ -167,18 +169,18 @@ class FairPGRank(Ranker):
         """Draw ``size`` rankings of every list."""
         return self._policy(X, qid).sample(size, random_state)
 
+    @shared_keywords(ListKeywords)
     def tradeoff_path(
         self,
         lams: Sequence[float],
         X: Any,
         y: Any = None,
         *,
-        qid: Any = None,
-        sensitive_features: Any = None,
         query_weight: Any = None,
         validation: Any = 0.25,
         k: int | None = None,
         n_draws: int = 50,
+        **lists: Unpack[ListKeywords],
     ) -> TradeoffPath:
         """Fit one ranker per weight of the disparity and compare them on validation lists.
 
@@ -186,7 +188,7 @@ class FairPGRank(Ranker):
         ----------
         lams : sequence of float
             The weights, >= 0.
-        X, y, qid, sensitive_features, query_weight
+        X, y, query_weight
             As in `fit`.
         validation : float or RankingData
             The share of the lists to compare on, or the lists.
@@ -206,8 +208,10 @@ class FairPGRank(Ranker):
         if self.disparity is None:
             raise DataError("disparity of FairPGRank must be named for a tradeoff_path, got None")
         check_params(name, self.get_params(deep=False), self.params)
-        data = self._training_data(X, y, qid, sensitive_features, None, query_weight)
-        warn_of_one_list(X, qid, data.n_rows, "FairPGRank.tradeoff_path")
+        data = self._training_data(X, y, **lists, cost=None, query_weight=query_weight)
+        warn_of_one_list(
+            X, lists["qid"], data.n_rows, "FairPGRank.tradeoff_path", outer_stacklevel() + 1
+        )
         train, valid = held_out(data, validation, self.random_state, name)
         if valid is None:
             raise DataError("validation of tradeoff_path must leave lists to compare on, got none")
@@ -226,7 +230,17 @@ class FairPGRank(Ranker):
         chance = evaluate(Ranking.from_positions(valid, valid.to_original(drawn)))
         relevance, unfairness = np.array(found).T
         titles = (str(metrics[0]), str(metrics[1]))
-        return TradeoffPath(rankers, values, relevance, unfairness, titles, chance, "lam")
+
+        def measure(drawn: list[np.ndarray]) -> tuple[float, float]:
+            orders = [Ranking.from_scores(valid, valid.to_original(score)) for score in drawn]
+            positions = np.stack([order.position for order in orders], axis=1)
+            return evaluate(Ranking.from_positions(valid, valid.to_original(positions)))
+
+        best = rankers[most_relevant(relevance, unfairness)]
+        noise = noise_line(best._scores(valid), valid.offsets, measure, 0)
+        return TradeoffPath(
+            rankers, values, relevance, unfairness, titles, chance, "lam", noise=noise
+        )
 
     def _policy(self, X: Any, qid: Any) -> PlackettLuce:
         scores = self.predict(X)
