@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 from equirank import AuditResult, as_ranking_data, audit
 from equirank.auditing import audit_page
 from equirank.cli.app import app
-from equirank.core.data import Attribute
+from equirank.core.attribute import Attribute
 
 QUICK = {"n_boot": 0, "n_permutations": 0}
 #: Selected, not selected: the unknown are selected most often.
@@ -230,7 +230,7 @@ def test_the_page_says_it_beside_the_tables(applicants, monkeypatch):
     text = audit_page.render(audit(applicants, sensitive=["race"], k=440, **QUICK))
     told = "race unknown: 110 people (5.3%); selected: 91% (top 440)."
     # groups, exposure, decisions, selection, gaps
-    assert text.count(f'<p class="note">{told}</p>') == 5
+    assert text.count(f'<p class="note">{told}</p>') == 6
     assert "(missing)" not in text
 
 

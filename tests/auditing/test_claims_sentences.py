@@ -136,7 +136,8 @@ def test_cells_lead_to_the_numbers(result):
         for field, (name, row, *columns) in claim.cells.items():
             assert name == "claims"
             found = [table[row][column] for column in columns]
-            wanted = values["scope"][field[6:]] if field.startswith("scope.") else values[field]
+            group, _, part = field.rpartition(".")
+            wanted = values[group][part] if group else values[field]
             wanted = list(wanted) if isinstance(wanted, tuple) else [wanted]
             np.testing.assert_equal(found, wanted)
 

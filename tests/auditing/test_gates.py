@@ -287,7 +287,7 @@ def test_many_comparisons_need_many_draws():
     drawn = audit(**given, **options, gates=gates)
     assert drawn.facts["n_permutations"] == 2799
     assert not drawn.fails(gates)
-    assert count_comparisons([read_gate("any g selected < 0.5")], result._plan) == 10
+    assert count_comparisons([read_gate("any g selected < 0.5")], result.plan_of_rows()) == 10
 
 
 def test_metrics_are_corrected_for_chance(hiring):

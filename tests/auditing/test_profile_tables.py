@@ -14,7 +14,7 @@ from equirank import DataError
 from equirank import statistics as eq
 from equirank.auditing.profiles.profile import load_profile
 from equirank.auditing.tables.profile_tables import profile_tables, rate_table
-from equirank.core.data import Attribute
+from equirank.core.attribute import Attribute
 
 NYC, UGESP, CREDIT = (load_profile(name) for name in ("nyc-ll144", "ugesp", "credit"))
 

@@ -156,13 +156,13 @@ def test_a_worker_that_dies_is_the_error_of_its_cell(data, monkeypatch):
     class Mortal(joblib.Parallel):
         def __call__(self, tasks):
             for function, words, named in tasks:
-                if isinstance(words[1], Failing):
+                if isinstance(words[2], Failing):
                     raise TerminatedWorkerError("killed")
                 yield function(*words, **named)
 
     methods = {"a": Weights(), "dying": Failing(), "c": Ridge()}
     alone = compare({"a": Weights(), "c": Ridge()}, data, METRICS, cv=2)
-    monkeypatch.setattr("equirank.comparison.compare.Parallel", Mortal)
+    monkeypatch.setattr("equirank.comparison.parallel_jobs.Parallel", Mortal)
     result = compare(methods, data, METRICS, cv=2)
     assert result.first_errors() == {"dying": "TerminatedWorkerError: the worker died"}
     found = {row["method"]: row["value"] for row in result.summary() if row["failed"] == 0}
@@ -170,7 +170,7 @@ def test_a_worker_that_dies_is_the_error_of_its_cell(data, monkeypatch):
 
 
 def test_a_backend_that_gives_all_at_once(data, monkeypatch):
-    monkeypatch.setattr("equirank.comparison.compare.get_active_backend", lambda: (None, 1))
+    monkeypatch.setattr("equirank.comparison.parallel_jobs.get_active_backend", lambda: (None, 1))
     assert len(compare({"a": Weights()}, data, METRICS, cv=3).table) == 6
 
 

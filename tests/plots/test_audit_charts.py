@@ -56,6 +56,8 @@ OTHERS = {
     "findings",
     "margin_bounds",
     "pair_explanation",
+    "remedies",
+    "sampling_error",
     "tradeoff",
 }
 

@@ -7,7 +7,7 @@ import vl_convert
 from equirank import DataError
 from equirank.core.pair_explanation import PairExplanation, PairFacts
 from equirank.core.table import Table
-from equirank.plots import fair_angles, margin_bounds, pair_explanation
+from equirank.plots import fair_angles, margin_bounds, pair_explanation, sampling_error
 from equirank.preprocess import FairScoringWeights
 
 
@@ -140,3 +140,26 @@ def test_estimates_have_their_interval():
 @pytest.mark.parametrize("contribution", [[2.0, -1.0], [1.0], [0.0, 0.0]])
 def test_an_explanation_can_be_drawn(contribution):
     assert "Why" in vl_convert.vegalite_to_svg(pair_explanation(explained(contribution)).to_json())
+
+
+def test_sampling_error_draws_errors_and_the_bounds_that_exist():
+    table = {
+        "sampler": ["uniform", "uniform", "k-medoids", "k-medoids"],
+        "size": [30, 300, 30, 300],
+        "error": [0.1, 0.03, 0.2, 0.0],
+        "bound": [0.3, 0.08, float("nan"), None],
+    }
+    rows = rows_of(sampling_error(table))
+    shown = {(row["sampler"], row["size"], row["kind"]): row["value"] for row in rows}
+    assert shown == {
+        ("uniform", 30, "error"): 0.1,
+        ("uniform", 300, "error"): 0.03,
+        ("k-medoids", 30, "error"): 0.2,
+        ("uniform", 30, "bound"): 0.3,
+        ("uniform", 300, "bound"): 0.08,
+    }
+    assert "number of queries drawn" in vl_convert.vegalite_to_svg(sampling_error(table).to_json())
+    with pytest.raises(DataError, match="table must have the column 'bound'"):
+        sampling_error({name: table[name] for name in ("sampler", "size", "error")})
+    with pytest.raises(DataError, match="table must contain an error above 0"):
+        sampling_error({name: [] for name in table})

@@ -84,6 +84,20 @@ def test_the_mixture_line_may_be_an_argument_and_is_never_missing():
         draw(columns, mixture=(0.3, 0.8, float("nan"), 0.5))
 
 
+def test_the_noise_line_is_drawn_in_its_order_and_named():
+    steps = [(0.3, 0.8), (0.2, 0.7), (0.25, 0.6)]
+    spec = draw(noise=steps)
+    drawn = layers(spec, "line")
+    (rows,) = [r for r, layer in drawn if layer["mark"].get("strokeDash") == [2, 3]]
+    assert [(row["x"], row["y"]) for row in rows] == steps
+    assert [row["step"] for row in rows] == [0, 1, 2]
+    texts = [layer["encoding"].get("text", {}).get("value") for layer in spec["layer"]]
+    assert "score noise" in texts
+    assert "Dotted grey: the ranking with noise on its scores." in spec["title"]["subtitle"]
+    with pytest.raises(DataError, match="noise must be pairs of finite numbers"):
+        draw(noise=[(0.1, float("nan"))])
+
+
 def test_undefined_points_are_left_out_and_none_left_is_an_error():
     columns = {"name": ["a", "b"], "x": [0.1, float("nan")], "y": [0.5, 0.6]}
     spec = tradeoff(columns, mixture=(0, 0, 1, 1)).to_dict()

@@ -3,11 +3,13 @@
 import json
 import re
 from collections.abc import Callable, Iterator
+from math import isnan
 from typing import Any
 
 from .. import plots
 from ..plots.theme import MOST_GROUPS, colours, group_scale, shorten
 from ..reports.claims import lead_statements
+from ..reports.number_words import percent
 from ..reports.page import asset, chart_for_page, table_rows, write_page
 from .notes import unknown_words
 
@@ -29,6 +31,10 @@ CHARTS: tuple[tuple[str, str, str], ...] = (
 )
 #: Kinds of notes shown in other sections; all others are listed as data notes.
 PLACED = ("warning", "sample", "small", "strata", "scope", "not_measured")
+#: Methods whose rows are a corrected estimate, or the range that probabilities allow.
+CORRECTED = ("fieller", "rubin", "percentiles", "frechet_range")
+#: The answers about unknown labels that a page has side by side.
+ANSWERS = ("known_labels", "completions", "no bounds", "corrected", "refused")
 #: Longer names are cut in sentences.
 LONG = 60
 #: A bracket with statistics in a sentence of the verdict.
@@ -113,6 +119,8 @@ def _panel(result: Any, index: int, entry: dict[str, Any]) -> dict[str, Any]:
     return entry | {
         "index": index,
         "unknown_words": unknown_words(shorten(name, LONG), unknown) if unknown else "",
+        "answers": _answers(result.tables.get("labels", ()), name),
+        "assumption": _assumption(result.facts, name),
         "rows": rows,
         "selected": selected,
         "ks": sorted({row["k"] for row in rows["selection"]}),
@@ -120,9 +128,31 @@ def _panel(result: Any, index: int, entry: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def _answers(table: Any, attribute: str) -> list[dict[str, Any]]:
+    """Return the answers about unknown labels side by side, one row per group and measure."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    breakdowns = [row["breakdown"] for row in table if row["attribute"] == attribute]
+    for row, breakdown in zip(_rows(table, attribute), breakdowns, strict=True):
+        key = row["group"], row["measure"]
+        start = {"group": row["group"], "measure": row["measure"], "breakdown": ""}
+        entry = found.setdefault(key, start | dict.fromkeys(ANSWERS))
+        method = "corrected" if row["method"] in CORRECTED else row["method"]
+        if method in entry:
+            entry[method] = row
+        if not isnan(breakdown) and method == "corrected":
+            entry["breakdown"] = "none" if breakdown > 1 else percent(breakdown)
+    return list(found.values())
+
+
+def _assumption(facts: dict[str, Any], attribute: str) -> str:
+    """Return what corrected values of an attribute assume; empty if nothing is corrected."""
+    known = facts.get("labels", {}).get("attributes", {}).get(attribute, {})
+    return str(known.get("assumption", ""))
+
+
 def _charts(result: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Draw the findings, and each chart of each attribute that has rows."""
-    if any(claim.status in ("finding", "cannot_tell") for claim in result.claims):
+    if result.findings or any(claim.tells_estimate for claim in result.claims):
         yield "claims", chart_for_page(plots.findings(result))
     for index, entry in enumerate(_attributes(result)):
         for key, function, table in CHARTS:

@@ -7,21 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import Attribute, RankingData
+from ..core.attribute import Attribute
+from ..core.data import RankingData
 from ..core.errors import DataError, suggest
+from ..core.list_sums import ListSums
 from ..core.named_groups import named_groups
 from ..core.outcomes import Decision, DecisionRule
-from ..core.params import Integer, check_params
 from ..core.ranking import Ranking
+from ..core.sums_plan import TIMES, choose_ks, choose_step
+from ..kernels.column_names import TOTAL_COLUMNS
 from ..metrics import NDCG
 
-__all__ = ["Audited", "Plan", "choose_ks", "make_plan"]
-
-
-#: Joins the names of crossed attributes.
-TIMES = " x "
-#: Default cutoffs, used if the lists are longer.
-DEFAULT_KS = (10, 50)
+__all__ = ["TIMES", "Audited", "Plan", "make_plan"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +77,10 @@ class Audited:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The ranking to audit, and the settings."""
+    """The ranking to audit, and the settings.
+
+    With ``sums``, the ranking is a sample of lists, and numbers are those of the sums.
+    """
 
     ranking: Ranking
     audited: tuple[Audited, ...]
@@ -94,6 +94,7 @@ class Plan:
     scored: bool = False
     shown: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     gains: tuple[NDCG, ...] = ()
+    sums: ListSums | None = None
 
     @property
     def ks(self) -> tuple[int, ...]:
@@ -106,9 +107,53 @@ class Plan:
         return self.ranking.data
 
     @property
+    def n_rows(self) -> int:
+        """Number of people audited."""
+        return self.data.n_rows if self.sums is None else self.sums.n_rows
+
+    @property
+    def n_queries(self) -> int:
+        """Number of lists audited."""
+        return self.data.n_queries if self.sums is None else self.sums.n_lists
+
+    @property
     def one_list(self) -> bool:
         """Whether there is only one list."""
-        return self.data.n_queries == 1
+        return self.n_queries == 1
+
+    def group_indices(self, each: Audited) -> np.ndarray:
+        """Return the number of each group of an attribute among all groups of the sums."""
+        sums = self._sums
+        key = sums.plan.keys.index(each.by)
+        labels = {label: at for at, label in enumerate(sums.plan.labels(each.by))}
+        return sums.plan.first[key] + np.array([labels[group] for group in each.groups], dtype=int)
+
+    @property
+    def _sums(self) -> ListSums:
+        if self.sums is None:
+            raise DataError("this plan has rows, not sums")
+        return self.sums
+
+    def group_sizes(self, each: Audited) -> np.ndarray:
+        """Return the number of people of each group of an attribute."""
+        if self.sums is None:
+            return each.attribute.sizes
+        people = self.sums.sums["totals"][:, self.group_indices(each), 2].sum(axis=0)
+        return np.rint(people).astype(np.int64)
+
+    def selected_by_group(self, each: Audited, at: int) -> np.ndarray:
+        """Return the number of selected people of each group, by one of the decisions."""
+        if self.sums is not None:
+            totals = self.sums.sums["totals"][:, self.group_indices(each), len(TOTAL_COLUMNS) + at]
+            return np.asarray(totals.sum(axis=0))
+        known, selected = each.attribute.known, self.decisions[at].selected
+        return np.bincount(each.attribute.codes[known], selected[known], each.n_groups)
+
+    def n_unknown(self, each: Audited) -> int:
+        """Return the number of people whose label of an attribute is unknown."""
+        if self.sums is None:
+            return each.attribute.n_unknown
+        return self.n_rows - int(self.group_sizes(each).sum())
 
 
 def make_plan(
@@ -126,8 +171,12 @@ def make_plan(
     scored: bool = False,
     shown: Mapping[str, Mapping[Any, str]] | None = None,
     gains: Sequence[NDCG] = (),
+    sums: ListSums | None = None,
 ) -> Plan:
-    """Return the plan: attributes, intersections, protected groups, references and decisions."""
+    """Return the plan: attributes, intersections, protected groups, references and decisions.
+
+    With ``sums``, the ranking is a sample of their lists.
+    """
     data = ranking.data
     if not data.sensitive:
         raise DataError("sensitive must name at least one attribute, got none")
@@ -154,12 +203,17 @@ def make_plan(
     if scored and data.score is None:
         raise DataError("scored must be False for data without scores")
     decisions = rule.decisions(ranking, choose_ks(rule.k, median) if ordered else ())
-    _check_references(audited, decisions)
-    return Plan(
+    if sums is not None:
+        decided = [(each, sums.decided(at)) for at, each in enumerate(decisions)]
+        decisions = tuple(
+            replace(each, among=None if some is None else np.ones(data.n_rows, dtype=bool))
+            for each, some in decided
+        )
+    plan = Plan(
         ranking,
         tuple(audited),
         decisions,
-        10 if median >= 50 else max(2, int(median // 5)),
+        choose_step(median) if sums is None else sums.plan.step,
         level,
         n_boot,
         n_permutations,
@@ -168,7 +222,10 @@ def make_plan(
         scored,
         _shown_names(shown or {}, audited),
         tuple(gains),
+        sums,
     )
+    _check_references(plan)
+    return plan
 
 
 def _shown_names(
@@ -192,36 +249,17 @@ def _shown_names(
     return found
 
 
-def _check_references(audited: Iterable[Audited], decisions: Iterable[Decision]) -> None:
+def _check_references(plan: Plan) -> None:
     """Raise if nobody of a reference group is selected, so that no ratio to it is defined."""
-    for each in audited:
+    for each in plan.audited:
         if each.reference is None:
             continue
-        inside = each.attribute.codes == each.reference
-        for decision in decisions:
-            if not decision.selected[inside].sum() > 0:
+        for at, decision in enumerate(plan.decisions):
+            if not plan.selected_by_group(each, at)[each.reference] > 0:
                 raise DataError(
                     f"reference must have somebody selected ({decision.name}), and group "
                     f"{each.groups[each.reference]!r} of {each.name!r} has nobody"
                 )
-
-
-def choose_ks(k: Any, median: float) -> tuple[int, ...]:
-    """Return the given cutoffs; else 10 and 50 if lists are longer, else half a list.
-
-    Examples
-    --------
-    >>> choose_ks(None, 53.0), choose_ks(None, 20.0), choose_ks(None, 8.0), choose_ks(5, 8.0)
-    ((10, 50), (10,), (4,), (5,))
-    """
-    if k is None:
-        return tuple(each for each in DEFAULT_KS if each < median) or (max(1, int(median // 2)),)
-    several = tuple(k) if isinstance(k, Iterable) and not isinstance(k, str) else (k,)
-    if not several:
-        raise DataError("k must contain at least one cutoff, got none")
-    for each in several:
-        check_params("audit", {"k": each}, {"k": Integer(1)})
-    return tuple(sorted({int(each) for each in several}))
 
 
 def _codes_by_attribute(

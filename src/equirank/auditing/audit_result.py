@@ -3,15 +3,15 @@
 import html
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import DataError, FormatError
-from ..core.metric import Metric
+from ..core.metric import GroupMetric, Metric
 from ..core.table import Table, table_from_json, table_to_json
 from ..io.files import replacing
 from ..reports.claims import Claim, Statement, lead_statements, ordered_findings
@@ -47,6 +47,8 @@ class AuditResult:
     provenance : Provenance
         The files, settings, version and date of the audit; two results that differ in it alone
         are equal.
+    plan_of_rows : callable or None
+        Returns the plan with the rows, for metrics that `judge` computes later; None without rows.
 
     Examples
     --------
@@ -63,7 +65,7 @@ class AuditResult:
     tables: dict[str, Table]
     notes: list[dict[str, str]] = field(default_factory=list)
     provenance: Provenance = field(default_factory=Provenance)
-    _plan: Plan | None = None
+    plan_of_rows: Callable[[], Plan] | None = None
 
     @property
     def findings(self) -> list[Claim]:
@@ -218,19 +220,47 @@ class AuditResult:
         """Return the rows of a metric, computed now if the audit did not include it."""
         both = [*self.tables["gaps"], *({"name": r["metric"], **r} for r in self.tables["metrics"])]
         found = [row for row in both if concerns(metric, row)]
-        if not found and self._plan is not None:
+        if not found and self.plan_of_rows is not None:
             from .measured import measure_all
             from .tables.gap_tables import gap_rows, metrics_table
 
-            measured = measure_all(self._plan, [metric], only=True)
-            more = [row for each in self._plan.audited for row in gap_rows(measured, each)]
+            plan = self.plan_of_rows()
+            measured = measure_all(plan, [metric], only=True)
+            more = [row for each in plan.audited for row in gap_rows(measured, each)]
             more += [{"name": row["metric"], **row} for row in metrics_table(measured)]
             found = [row for row in more if concerns(metric, row)]
         if not found:
             names = [name for table in ("gaps", "metrics") for name in self.tables[table]["metric"]]
             words = ", ".join(dict.fromkeys(names))
             raise DataError(f"gates must use a metric of this audit ({words}), got {metric}")
-        return found
+        return [row | self._label_numbers(metric, row) for row in found]
+
+    def _label_numbers(self, metric: Metric, row: dict[str, Any]) -> dict[str, Any]:
+        """Return what unknown labels mean for the row of a metric; nothing if all are known."""
+        name = row.get("attribute", "")
+        facts = self.facts.get("labels", {}).get("attributes", {}).get(name)
+        if not facts or not (facts["unknown"] or facts["doubted"]):
+            return {}
+        key = name, row["group"], row["metric"]
+        told = [
+            each
+            for each in self.tables["labels"]
+            if (each["attribute"], each["group"], each["measure"]) == key
+        ]
+        if not told and self.plan_of_rows is not None and isinstance(metric, GroupMetric):
+            from .measured import Gap
+            from .tables.label_tables import gap_label_rows
+
+            plan = self.plan_of_rows()
+            audited = next(each for each in plan.audited if each.name == name)
+            protected = next(
+                (c for c in audited.attribute.categories if str(c) == row["group"]), None
+            )
+            bound = replace(metric, by=audited.key, protected=protected)
+            told = list(gap_label_rows(plan, Gap(audited, bound, row["metric"])))
+        by_method = {each["method"]: each for each in told}
+        numbers: dict[str, Any] = {"doubted": facts["doubted"], "labels": by_method}
+        return numbers
 
     def __eq__(self, other: object) -> bool:
         """Return whether two results are equal."""

@@ -13,18 +13,11 @@ from ..core.ranking import Ranking
 from ..core.shuffles import Shuffled
 from ..reports.claims import Claim, effect_size
 from .audit_plan import Plan
-from .group_claims import (
-    ShuffledSet,
-    Tested,
-    by_chance,
-    direction_of,
-    first_claim,
-    group_chance,
-    mean_ends,
-    shuffle_set,
-    tested,
-)
-from .people import People, Values, make_values
+from .claim_intervals import mean_ends
+from .claim_tests import Tested
+from .group_claims import by_chance, direction_of, first_claim, tested
+from .people import People, Values, group_chance, make_values
+from .shuffled_sets import ShuffledSet, shuffle_set
 
 __all__ = ["align", "change_block", "shown_cut"]
 
@@ -137,7 +130,7 @@ def _changes(
     plan: Plan,
     people: People,
     values: tuple[Values, Values],
-    shuffled: ShuffledSet,
+    shuffled: ShuffledSet[Shuffled],
     g: int,
     ks: list[int],
 ) -> list[Tested]:
@@ -180,9 +173,7 @@ def _finished(
 ) -> Tested:
     """Return the claim of one value: its change times a factor, with its interval."""
     total, deviation = float(found.total[g, j]), float(found.deviation[g, j])
-    parts = found.parts[:, g, j]
-    parts = parts[~np.isnan(parts)]
-    ends = mean_ends(plan, parts, total, deviation).times(factor)
+    ends = mean_ends(plan, found.mean_terms(g, j), total, deviation).times(factor)
     down = total if unit == "positions" else -total * factor
     claim = replace(
         claim,

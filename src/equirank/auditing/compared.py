@@ -7,12 +7,16 @@ from ..core.ranking import Ranking
 from ..reports.claims import Claim
 from .audit_plan import Plan
 from .change_claims import change_block
+from .claim_tests import Tested, finish
 from .gain_claims import gain_claims
-from .group_claims import Tested, finish, group_blocks
-from .people import People, find_people
+from .given_claims import given_block
+from .group_claims import group_block
+from .label_claims import judge_labels
+from .people import People, find_people, make_values
+from .summed_claims import summed_blocks
 from .unpaired_claims import unpaired_blocks
 
-__all__ = ["Compared", "compare_groups"]
+__all__ = ["Compared", "compare_groups", "group_blocks"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,15 +70,31 @@ def compare_groups(
     blocks: list[list[Tested]] = []
     change: dict[str, Any] = {}
     if people.partitions:
-        blocks = group_blocks(plan, people)
+        if plan.sums is None:
+            blocks = group_blocks(plan, people)
+        else:
+            blocks = summed_blocks(plan, people, plan.sums)
         blocks[1] += gain_claims(plan, people)
         if before is not None:
             block, change = change_block(plan, people, before)
             blocks.append(block)
         if unpaired is not None:
             blocks += unpaired_blocks(plan, people, unpaired)
-    claims = [_with_names(claim, plan) for claim in finish(blocks, plan)]
+    judged = judge_labels(plan, finish(blocks, plan), before)
+    claims = [_with_names(claim, plan) for claim in judged]
     return Compared([*claims, *_remarks(change, plan)], people, change)
+
+
+def group_blocks(plan: Plan, people: People) -> list[list[Tested]]:
+    """Return the claims of an audit in blocks that share an error rate.
+
+    (i) differences in position, exposure and selection, (ii) differences in position given
+    relevance or given another attribute.
+    """
+    whole = [each for each in plan.decisions if each.among is None]
+    values = make_values(plan.ranking, whole, people, ordered=plan.ordered, scored=plan.scored)
+    given = given_block(plan, people, values) if plan.ordered else []
+    return [group_block(plan, people, values), given]
 
 
 def _with_names(claim: Claim, plan: Plan) -> Claim:
@@ -90,7 +110,7 @@ def _remarks(change: dict[str, Any], plan: Plan) -> list[Claim]:
         reason = change["refused"]
         return [Claim("change", "change", "", "", status="refused", reason=reason)]
     if change.get("moved") == 0:
-        scope = {"lists": plan.data.n_queries}
+        scope = {"lists": plan.n_queries}
         return [
             Claim("change", "change", "", "", scope=scope, estimate=0.0, unit="people", reason="")
         ]

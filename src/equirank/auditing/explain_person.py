@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.explain_pair import as_dense
+from ..core.keywords import shared_keywords
 from ..core.outcomes import DecisionRule, cutoff_parts, yes_or_no
 from ..core.ranking import Ranking
-from ..reports.provenance import Provenance
+from ..reports.provenance import HeadingKeywords, Provenance
 from .nearest_change import Crossing, Feature, features_of, nearest_changes
 from .person_explanation import PersonExplanation
 
@@ -24,6 +25,7 @@ MOST_COMPARED, SIMILAR = 50_000, 0.5
 
 
 # Long, since every option is a parameter.
+@shared_keywords(HeadingKeywords)
 def explain_person(
     data: RankingData,
     id: Any,
@@ -37,11 +39,7 @@ def explain_person(
     fixed: Sequence[str] = (),
     categories: Mapping[str, Sequence[str]] | None = None,
     random_state: Any = 0,
-    title: str | None = None,
-    purpose: str | None = None,
-    period: str | None = None,
-    author: str | None = None,
-    date: Any = None,
+    **heading: Unpack[HeadingKeywords],
 ) -> PersonExplanation:
     """Explain to one person its position, what was decided, and what would have changed it.
 
@@ -76,8 +74,6 @@ def explain_person(
         By default the categories of the data.
     random_state : int, Generator, RandomState or None
         Seed, if contributions are sampled.
-    title, purpose, period, author, date : optional
-        For the page, as in `audit`.
 
     Returns
     -------
@@ -97,9 +93,7 @@ def explain_person(
     >>> found.status, found.sentences[0]
     ('not selected', 'Your application was ranked at position 3 of 3.')
     """
-    record = Provenance.given(
-        title=title, purpose=purpose, period=period, author=author, date=date
-    ).with_inputs(
+    record = Provenance.given(**heading).with_inputs(
         data, model=None if model is None else type(model).__name__, selected=selected, yes=yes,
         k=k, cutoff=cutoff, fixed=list(fixed), random_state=random_state,
     )  # fmt: skip

@@ -6,18 +6,13 @@ from statistics import NormalDist
 import numpy as np
 
 from ..core.shuffles import Shuffled, bootstrap_t, shuffle_labels
+from ..core.sums_plan import MOST_GRADES
 from ..metrics import NDCG
 from ..reports.claims import effect_size
 from .audit_plan import Plan
-from .group_claims import (
-    FEWEST_LISTS,
-    MOST_GRADES,
-    Ends,
-    Tested,
-    direction_of,
-    first_claim,
-    interval_levels,
-)
+from .claim_intervals import FEWEST_LISTS, Ends, interval_levels
+from .claim_tests import Tested
+from .group_claims import direction_of, first_claim
 from .people import Partition, People
 
 __all__ = ["gain_claims"]

@@ -38,10 +38,17 @@ QUANTITIES = ("selected", "scored", "exposure", "above", "positions", "score")
 DECIDED = ("k", "column", "cutoff", "quota", "stage", "overall")
 #: The value of a quantity for equal groups, where it is not 1.
 NEUTRAL = {"above": 0.5, "positions": 0.0, "score": 0.0}
-PARTS = (".low", ".high", ".p_value")
+#: What of the labels that are unknown a gate may limit.
+LABEL_PARTS = (".bounds_low", ".bounds_high", ".breakdown")
+PARTS = (".low", ".high", ".p_value", *LABEL_PARTS)
 FORM = (
     '"sex=female selected at 10 < 0.8", "any race scored vs White < 0.8", "any finding", '
     '"RND(by=\'race\')@50 > 0.3" or "raw: RND@50 > 0.3"'
+)
+#: The same of a target, which states what is wanted.
+WANTED_FORM = (
+    '"sex=female selected at 10 >= 0.8", "race=Black exposure vs White >= 0.9", '
+    '"ExposureGap(by=\'race\') <= 0.02" or "raw: RND@50 <= 0.3"'
 )
 
 
@@ -59,6 +66,7 @@ class GroupGate:
     sign: str
     limit: float
     observed: bool
+    part: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,8 +101,35 @@ class Outcome:
     remarks: list[str] = field(default_factory=list)
 
 
-def read_gate(text: str) -> Gate:
+@dataclass(frozen=True)
+class _Given:
+    """A text as given, and whether it states what is wanted instead of what is forbidden."""
+
+    text: str
+    wanted: bool = False
+
+    def __str__(self) -> str:
+        """Return the words that errors begin with."""
+        return f"{'target' if self.wanted else 'gate'} {self.text!r}"
+
+    def check(self, of: str, equal: float, sign: str, limit: float) -> None:
+        """Raise if equal groups would break a gate, or miss a target."""
+        if SIGNS[sign](equal, limit) is not self.wanted:
+            raise DataError(
+                f"{self} must hold for equal groups, but their {of} is {equal:g}, which is "
+                f"{'not ' * self.wanted}{sign} {limit:g}"
+            )
+
+
+def read_gate(text: str, *, wanted: bool = False) -> Gate:
     """Return the parsed gate.
+
+    Parameters
+    ----------
+    text : str
+        The gate.
+    wanted : bool
+        Whether it is a target, which states what is wanted: equal groups must reach it.
 
     Examples
     --------
@@ -106,57 +141,67 @@ def read_gate(text: str) -> Gate:
     'sex'
     """
     text = text.strip()
+    given = _Given(text, wanted)
     if re.fullmatch(r"any\s+finding(\s+in\s+.+)?", text):
-        words = _words(text)
+        words = _words(given, text)
         return AnyFinding(text, " ".join(words[3:]))
-    left, sign, right = _split(text)
+    left, sign, right = _split(given)
     words = right.split()
     observed = words[1:] == ["observed"]
     if not left or not words or (len(words) > 1 and not observed):
-        raise _unreadable(text)
+        raise _unreadable(given)
     try:
         limit = float(words[0])
     except ValueError:
-        raise _unreadable(text) from None
+        raise _unreadable(given) from None
     if isnan(limit):
-        raise _unreadable(text)
-    parts = _words(left)
-    at = next((i for i, word in enumerate(parts) if word in QUANTITIES and i), None)
+        raise _unreadable(given)
+    parts = _words(given, left)
+    at = next((i for i, word in enumerate(parts) if _quantity(word)[0] and i), None)
     if at is None:
         if observed:
             raise DataError(
-                f"gate {text!r}: 'observed' follows a comparison of groups; for a metric write "
-                "'raw:'"
+                f"{given}: 'observed' follows a comparison of groups; for a metric write 'raw:'"
             )
-        return _metric_gate(text, left, sign, limit)
-    return _group_gate(text, parts, at, sign, limit, observed)
+        return _metric_gate(given, left, sign, limit)
+    return _group_gate(given, parts, at, sign, limit, observed)
 
 
-def _unreadable(text: str) -> DataError:
-    return DataError(f"gate {text!r} cannot be read; it looks like {FORM}")
+def _quantity(word: str) -> tuple[str, str]:
+    """Return the quantity of a word and its part, such as ``bounds_low``; empty for others."""
+    part = next((each for each in LABEL_PARTS if word.endswith(each)), "")
+    name = word.removesuffix(part)
+    return (name, part.removeprefix(".")) if name in QUANTITIES else ("", "")
 
 
-def _words(text: str) -> list[str]:
+def _unreadable(given: _Given) -> DataError:
+    form = FORM if not given.wanted else WANTED_FORM
+    return DataError(f"{given} cannot be read; it looks like {form}")
+
+
+def _words(given: _Given, text: str) -> list[str]:
     try:
         return shlex.split(text)
     except ValueError:
-        raise _unreadable(text) from None
+        raise _unreadable(given) from None
 
 
-def _split(text: str) -> tuple[str, str, str]:
+def _split(given: _Given) -> tuple[str, str, str]:
     """Split at the operator outside quotes and brackets."""
+    text = given.text
     at = next(outside_brackets(text, "<>"), None)
     if at is None:
-        raise _unreadable(text)
+        raise _unreadable(given)
     sign = text[at] + ("=" if text[at + 1 : at + 2] == "=" else "")
     return text[:at].strip(), sign, text[at + len(sign) :].strip()
 
 
 def _group_gate(
-    text: str, words: list[str], at: int, sign: str, limit: float, observed: bool
+    given: _Given, words: list[str], at: int, sign: str, limit: float, observed: bool
 ) -> GroupGate:
-    who, quantity, rest = words[:at], words[at], words[at + 1 :]
-    attribute, group = _who(text, who)
+    who, rest = words[:at], words[at + 1 :]
+    quantity, part = _quantity(words[at])
+    attribute, group = _who(given, who)
     against, k, stage = "rest", None, None
     while rest:
         if rest[0] == "vs" and len(rest) > 1:
@@ -166,23 +211,20 @@ def _group_gate(
         elif rest[0] == "stage" and len(rest) > 1:
             stage, rest = rest[1], rest[2:]
         else:
-            raise _unreadable(text)
+            raise _unreadable(given)
     if (k is not None or stage is not None) and quantity != "selected":
         word = "at" if k is not None else "stage"
-        raise DataError(f"gate {text!r}: {word!r} applies to 'selected' only")
-    neutral = NEUTRAL.get(quantity, 1.0)
-    if SIGNS[sign](neutral, limit):
-        raise DataError(
-            f"gate {text!r} must hold for equal groups, but their {quantity} is {neutral:g}, which "
-            f"is {sign} {limit:g}"
-        )
-    return GroupGate(text, attribute, group, quantity, against, k, stage, sign, limit, observed)
+        raise DataError(f"{given}: {word!r} applies to 'selected' only")
+    if not part:
+        given.check(quantity, NEUTRAL.get(quantity, 1.0), sign, limit)
+    named = attribute, group, quantity, against
+    return GroupGate(given.text, *named, k, stage, sign, limit, observed, part)
 
 
-def _who(text: str, words: list[str]) -> tuple[str, str]:
+def _who(given: _Given, words: list[str]) -> tuple[str, str]:
     """Return attribute and group; an empty group means every group."""
     if not words:
-        raise _unreadable(text)
+        raise _unreadable(given)
     if words[0] == "any" and len(words) > 1:
         return " ".join(words[1:]), ""
     joined = " ".join(words)
@@ -190,18 +232,14 @@ def _who(text: str, words: list[str]) -> tuple[str, str]:
     return (attribute.strip(), group.strip()) if equals else ("", joined)
 
 
-def _metric_gate(text: str, left: str, sign: str, limit: float) -> MetricGate:
+def _metric_gate(given: _Given, left: str, sign: str, limit: float) -> MetricGate:
     raw = left.startswith("raw:")
     name = left.removeprefix("raw:").strip()
     part = next((each for each in PARTS if name.endswith(each)), "")
     metric = parse_metric(name.removesuffix(part).strip())
-    breaks = SIGNS[sign](metric.ideal, limit) if part != ".p_value" else False
-    if breaks and isinstance(metric, GroupMetric):
-        raise DataError(
-            f"gate {text!r} must hold for equal groups, but their {type(metric).__name__} is "
-            f"{metric.ideal:g}, which is {sign} {limit:g}"
-        )
-    return MetricGate(text, metric, part.removeprefix("."), sign, limit, raw)
+    if part not in (".p_value", *LABEL_PARTS) and isinstance(metric, GroupMetric):
+        given.check(type(metric).__name__, metric.ideal, sign, limit)
+    return MetricGate(given.text, metric, part.removeprefix("."), sign, limit, raw)
 
 
 @dataclass(frozen=True)
@@ -214,6 +252,7 @@ class Compared:
     p: float
     level: float = 0.95
     reason: str = ""
+    refused: str = ""
 
     @property
     def tested(self) -> bool:
@@ -295,6 +334,8 @@ def with_gate_references(reference: Any, gates: Sequence[Gate]) -> Any:
 
 
 def _needs_test(gate: Gate) -> bool:
+    if isinstance(gate, GroupGate | MetricGate) and f".{gate.part}" in LABEL_PARTS:
+        return False
     if isinstance(gate, MetricGate):
         bare = gate.raw or gate.part == "p_value"
         return isinstance(gate.metric, GroupMetric) and not bare
@@ -390,12 +431,19 @@ def _comparisons(gate: GroupGate, claims: Sequence[Claim], facts: dict[str, Any]
             if claim is None:
                 continue
             name = f"{attribute}={group}" + _scope_words(scope)
-            found.append(_numbers(gate, claim, mirrored, name))
+            if gate.part or (claim.labels.get("doubted") and not gate.observed):
+                found.append(_label_numbers(gate, claim, mirrored, name))
+            else:
+                found.append(_numbers(gate, claim, mirrored, name))
     if not found:
         hint = "; scores are compared with scored=True" if asks_for_scores([gate]) else ""
         raise DataError(
             f"gate {gate.text!r} cannot be evaluated: no such comparison was made{hint}"
         )
+    refused = [each for each in found if each.refused]
+    if refused and (gate.group or len(refused) == len(found)):
+        one = refused[0]
+        raise DataError(f"gate {gate.text!r} cannot be evaluated for {one.name}: {one.refused}")
     if gate.group and isnan(found[0].estimate):
         raise DataError(f"gate {gate.text!r} cannot be evaluated: {gate.quantity} is undefined")
     return [each for each in found if not isnan(each.estimate)]
@@ -461,16 +509,49 @@ def _numbers(gate: GroupGate, claim: Claim, mirrored: bool, name: str) -> Compar
         estimate, _, _, low, high, p = claim.also[unit]
         bounds = (low, high)
     if mirrored:
-        share = claim.shares[1]
-        turn: Callable[[float], float] = {
-            "above": lambda value: 1.0 - value,
-            "positions": lambda value: -value,
-            "score": lambda value: -value,
-            # Of two groups with a share of people s and 1 - s, both shares of exposure add up to 1.
-            "exposure": lambda value: (1.0 - share * value) / (1.0 - share),
-        }.get(gate.quantity, lambda value: 1.0 / value if value else float("inf"))
+        turn = _turned(gate.quantity, claim.shares[1])
         estimate, bounds = turn(estimate), (turn(bounds[1]), turn(bounds[0]))
     return Compared(name, estimate, bounds, p, claim.level, claim.reason)
+
+
+def _turned(quantity: str, share: float) -> Callable[[float], float]:
+    """Return the function from the number of one of two groups to that of the other."""
+    known: dict[str, Callable[[float], float]] = {
+        "above": lambda value: 1.0 - value,
+        "positions": lambda value: -value,
+        "score": lambda value: -value,
+        # Of two groups with a share of people s and 1 - s, both shares of exposure add up to 1.
+        "exposure": lambda value: (1.0 - share * value) / (1.0 - share),
+    }
+    return known.get(quantity, lambda value: 1.0 / value if value else float("inf"))
+
+
+def _label_numbers(gate: GroupGate, claim: Claim, mirrored: bool, name: str) -> Compared:
+    """Return the numbers corrected for labels, or the bounds over all labels, of a comparison."""
+    unit = {"above": "chance", "positions": "positions"}.get(gate.quantity, claim.unit)
+    prefix = "" if unit == claim.unit else f"{unit}."
+
+    def number(key: str) -> float:
+        return claim.labels.get(prefix + key, float("nan"))
+
+    low, high = ("bounds_low", "bounds_high") if not mirrored else ("bounds_high", "bounds_low")
+    turn = _turned(gate.quantity, claim.shares[1]) if mirrored else float
+    if gate.part:
+        value = number("breakdown")
+        if gate.part != "breakdown":
+            value = number(low if gate.part == "bounds_low" else high)
+            value = turn(value if claim.labels else _numbers(gate, claim, False, name).estimate)
+        refused = "there is no such number for these labels" if isnan(value) else ""
+        return Compared(name, value, (value, value), 0.0, claim.level, "", refused)
+    value = number("corrected")
+    ends = number("corrected_bound_low"), number("corrected_bound_high")
+    refused = ""
+    if isnan(value) or (claim.answer == "bounds" and claim.status == "cannot_tell"):
+        words = claim.reason or "the value cannot be corrected for labels"
+        refused = f"its number is refused: {words}"
+    if mirrored:
+        value, ends = turn(value), (turn(ends[1]), turn(ends[0]))
+    return Compared(name, value, ends, claim.p, claim.level, claim.reason, refused)
 
 
 def _written(value: float, gate: GroupGate | MetricGate) -> str:
@@ -488,7 +569,13 @@ def _judge_groups(gate: GroupGate, found: list[Compared], level: float) -> Outco
     fired: list[str] = []
     remarks: list[str] = []
     for one in found:
-        if gate.observed:
+        if gate.part:
+            if SIGNS[gate.sign](one.estimate, gate.limit):
+                fired.append(
+                    f"{gate.text}: {gate.part} of {gate.quantity} of {one.name} is "
+                    f"{_written(one.estimate, gate)}"
+                )
+        elif gate.observed:
             if SIGNS[gate.sign](one.estimate, gate.limit):
                 fired.append(
                     f"{gate.text}: {gate.quantity} of {one.name} is "
@@ -533,8 +620,16 @@ def _judge_metric(gate: MetricGate, rows: list[dict[str, Any]], level: float) ->
     for row in rows:
         names = [name for name in (row.get("attribute"), row.get("group")) if name]
         where = f" of {', '.join(names)}" if names else ""
+        if f".{gate.part}" in LABEL_PARTS:
+            value = _metric_bound(gate, row, where)
+            if SIGNS[gate.sign](value, gate.limit):
+                fired.append(f"{gate.text}: {gate.part}{where} is {_written(value, gate)}")
+            continue
         bare = gate.raw or gate.part == "p_value" or "corrected" not in row
         shift = 0.0 if bare else row["corrected"] - row["value"]
+        if row.get("doubted") and not bare:
+            row = row | _corrected_numbers(gate, row, where)
+            shift = gate.metric.ideal - row["chance"]
         value = float(row[gate.part or "value"])
         value += 0.0 if gate.part == "p_value" else shift
         if isnan(value):
@@ -565,6 +660,37 @@ def _judge_metric(gate: MetricGate, rows: list[dict[str, Any]], level: float) ->
                 f'"any {row["attribute"]} selected < {gate.limit:g}" can'
             )
     return Outcome(gate, fired, remarks)
+
+
+def _metric_bound(gate: MetricGate, row: dict[str, Any], where: str) -> float:
+    """Return a bound of a metric over all labels."""
+    found = row.get("labels", {}).get("completions")
+    if gate.part == "breakdown" or (found is None and row.get("labels") is not None):
+        told = row.get("labels", {}).get("no bounds", {}).get("assumption", "")
+        why = f": {told}" if told and gate.part != "breakdown" else ""
+        raise DataError(
+            f"gate {gate.text!r} cannot be evaluated: {row['metric']}{where} has no "
+            f"{gate.part}{why}"
+        )
+    if found is None:
+        return float(row["value"])
+    return float(found[gate.part.removeprefix("bounds_")])
+
+
+def _corrected_numbers(gate: MetricGate, row: dict[str, Any], where: str) -> dict[str, Any]:
+    """Return the value and the ends of a metric, corrected for labels."""
+    method = "rubin" if "rubin" in row["labels"] else "percentiles"
+    found = row["labels"].get(method)
+    if found is None:
+        refused = row["labels"].get("refused", {}).get("assumption", "it is not corrected")
+        raise DataError(
+            f"gate {gate.text!r} cannot be evaluated: the value of {row['metric']}{where} is "
+            f"refused, since labels are unknown: {refused}"
+        )
+    one_sided = row["labels"][f"{method}, one-sided"]
+    ends = {"bound_low": one_sided["low"], "bound_high": one_sided["high"]}
+    ends["chance"] = row["labels"][f"{method}, chance"]["value"]
+    return {"value": found["value"], "low": found["low"], "high": found["high"]} | ends
 
 
 def _out_of_reach(gate: MetricGate, row: dict[str, Any]) -> bool:

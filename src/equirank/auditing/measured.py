@@ -14,6 +14,8 @@ from ..core.evaluation import Evaluation, Result
 from ..core.inference import interval
 from ..core.metric import GroupMetric, Metric
 from ..core.registry import parse_metrics
+from ..core.sums_plan import MOST_PAIRED, MOST_PREFIXED
+from ..kernels.resampling import weighted_means
 from ..metrics import (
     NDCG,
     RND,
@@ -26,13 +28,15 @@ from ..metrics import (
 from .audit_plan import Audited, Plan
 from .measures import GroupTotals, Totals, list_differences
 
-__all__ = ["Gap", "Measured", "measure_all", "measured_metrics", "parse_wanted", "short_name"]
-
-
-#: Most groups of an attribute that are compared pair by pair.
-MOST_PAIRED = 12
-#: Most groups of an attribute that are compared prefix by prefix.
-MOST_PREFIXED = 50
+__all__ = [
+    "Gap",
+    "Measured",
+    "chosen_metrics",
+    "measure_all",
+    "measured_metrics",
+    "parse_wanted",
+    "short_name",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +78,22 @@ class Measured:
         """Return the difference in mean position of each list and group."""
         return list_differences(self.result(GroupTotals(by=audited.key, ks=self.plan.ks)))
 
+    def mean_differences(self, each: Audited) -> np.ndarray:
+        """Return the mean over lists of each group's difference in position."""
+        return weighted_means(self.position_differences(each))
+
+    def unequal_lists(
+        self, each: Audited
+    ) -> tuple[Any, np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+        """Return labels and sizes of lists, the focus group's position difference, and gaps."""
+        columns: dict[str, np.ndarray] = {}
+        for gap in self.gaps:
+            if gap.audited is each and gap.short not in columns:
+                columns[gap.short] = self.result(gap.metric).values.value
+        data = self.plan.data
+        difference = self.position_differences(each)[:, each.focus]
+        return data.qids, np.diff(data.offsets), difference, columns
+
     def interval(
         self, replicates: np.ndarray | None, shape: Any = (), level: float | None = None
     ) -> tuple[Any, Any]:
@@ -95,9 +115,7 @@ def measure_all(
     With ``only``, just the ``wanted`` metrics are evaluated. ``measure`` has the signature of
     `evaluate`.
     """
-    wanted = list(wanted)
-    overall = _overall(plan, wanted, only)
-    gaps = list(_gaps(plan, [m for m in wanted if isinstance(m, GroupMetric)], only))
+    overall, gaps = chosen_metrics(plan, wanted, only)
     inner = [] if only else _inner(plan)
     found = measure(
         plan.ranking,
@@ -108,6 +126,15 @@ def measure_all(
         random_state=plan.seed,
     )
     return Measured(plan, found, tuple(gaps), tuple(overall))
+
+
+def chosen_metrics(
+    plan: Plan, wanted: Iterable[Metric], only: bool = False
+) -> tuple[list[Metric], list[Gap]]:
+    """Return the metrics without groups and the gaps of an audit; ``only`` the wanted ones."""
+    wanted = list(wanted)
+    of_groups = [m for m in wanted if isinstance(m, GroupMetric)]
+    return _overall(plan, wanted, only), list(_gaps(plan, of_groups, only))
 
 
 def measured_metrics(plan: Plan) -> list[Metric]:

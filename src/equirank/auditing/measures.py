@@ -9,6 +9,7 @@ import numpy as np
 from ..core.evaluation import Result
 from ..core.metric import Metric, Values
 from ..core.slots import Slots
+from ..kernels.column_names import TOTAL_COLUMNS
 from ..kernels.discounts import discounts
 from ..kernels.segments import divide
 
@@ -20,10 +21,6 @@ def slot_positions(slots: Slots) -> np.ndarray:
     if slots.lo is None:
         return slots.position.astype(np.float64)
     return (slots.lo + slots.end() - 2.0 * slots.start + 1.0) / 2.0
-
-
-#: The sums before those of the selections at each k.
-SUMS = ("position", "lists", "people", "exposure", "merit_exposure", "merit", "relevance")
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
@@ -90,8 +87,11 @@ def list_differences(result: Result) -> np.ndarray:
     NaN where a list lacks the group or everyone else.
     """
     table = np.asarray(result.values.groups)
-    table = table.reshape(len(table), len(SUMS) + len(result.metric.ks), -1)  # type: ignore[attr-defined]
-    mean, people = table[:, SUMS.index("position")], table[:, SUMS.index("people")]
+    table = table.reshape(len(table), len(TOTAL_COLUMNS) + len(result.metric.ks), -1)  # type: ignore[attr-defined]
+    mean, people = (
+        table[:, TOTAL_COLUMNS.index("position")],
+        table[:, TOTAL_COLUMNS.index("people")],
+    )
     total = mean * people
     rest = total.sum(axis=1, keepdims=True) - total
     rest_people = people.sum(axis=1, keepdims=True) - people
@@ -111,7 +111,7 @@ class Totals:
 
     def __init__(self, sums: np.ndarray, ks: tuple[int, ...]) -> None:
         self.ks = ks
-        self.table = sums.reshape(*sums.shape[:-1], len(SUMS) + len(ks), -1)
+        self.table = sums.reshape(*sums.shape[:-1], len(TOTAL_COLUMNS) + len(ks), -1)
 
     @classmethod
     def of(cls, result: Result) -> tuple["Totals", "Totals | None"]:
@@ -122,7 +122,7 @@ class Totals:
         return cls(sums, ks), None if drawn is None else cls(drawn, ks)
 
     def _sum(self, name: str) -> np.ndarray:
-        return self.table[..., SUMS.index(name), :]
+        return self.table[..., TOTAL_COLUMNS.index(name), :]
 
     @cached_property
     def people(self) -> np.ndarray:
@@ -172,7 +172,7 @@ class Totals:
 
     def selected(self, k: int) -> np.ndarray:
         """Return the expected number of rows in the top k."""
-        return self.table[..., len(SUMS) + self.ks.index(k), :]
+        return self.table[..., len(TOTAL_COLUMNS) + self.ks.index(k), :]
 
     def rate(self, k: int) -> np.ndarray:
         """Return the share of the group's rows in the top k."""

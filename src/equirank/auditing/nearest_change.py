@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core import inputs
-from ..core.data import Attribute, RankingData
+from ..core.data import RankingData
 from ..core.errors import DataError, suggest
 from ..core.explain_pair import as_dense
 
@@ -183,10 +183,7 @@ class Crossing:
             y=None,
             offsets=inputs.frozen(np.arange(count + 1, dtype=np.int64) * n),
             qids=inputs.frozen(np.arange(count)),
-            sensitive={
-                name: Attribute(inputs.frozen(np.tile(a.codes[kept], count)), a.categories)
-                for name, a in data.sensitive.items()
-            },
+            sensitive={name: a.take(np.tile(kept, count)) for name, a in data.sensitive.items()},
             feature_names=data.feature_names,
             max_grade=data.max_grade,
         )

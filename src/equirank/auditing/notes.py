@@ -6,12 +6,15 @@ from typing import Any
 import numpy as np
 
 from ..core.environment import library_version
+from ..core.list_sums import ListSums
 from ..core.outcomes import Decision
+from ..core.sums_plan import MOST_PAIRED, MOST_PREFIXED
 from ..core.table import Table
+from ..kernels.column_names import TOTAL_COLUMNS
 from ..reports.claims import Claim
 from ..reports.number_words import joined, number, percent, quoted
 from .audit_plan import Audited, Plan
-from .measured import MOST_PAIRED, MOST_PREFIXED, Measured
+from .measured import Measured
 from .tables.gap_tables import MOST_QUERIES, shared_queries
 from .tables.group_tables import POWER, SMALL_SELECTED, SMALL_SHARE
 from .tables.position_tables import BAND_ALPHA, LISTS_SHOWN, MOST_GROUPS
@@ -55,6 +58,7 @@ def make_notes(
             *_small(tables),
             *_sample(facts),
             *_limited(measured, facts),
+            *_sampled(facts, claims),
         )
     ]
     return sorted(found, key=lambda note: note["kind"] != "warning")
@@ -66,6 +70,9 @@ def arbitrary_share(plan: Plan, k: int) -> float:
     Which items of the block are in the top k is arbitrary. The share is a mean over lists longer
     than k.
     """
+    if plan.sums is not None:
+        across, lists = plan.sums.sums["ties"][1 + plan.ks.index(k)]
+        return float(across / lists) if lists else 0.0
     shares = []
     for _, draw in plan.ranking.draws():
         slots = draw.slots()
@@ -293,6 +300,43 @@ def _limited(measured: Measured, facts: dict[str, Any]) -> Notes:
             yield "drilldown", f"{lead} shares by prefix and scores show {largest}."
 
 
+#: Relabellings of each list from which on their noise is not mentioned.
+ENOUGH_TWINS = 20
+
+
+def _sampled(facts: dict[str, Any], claims: Sequence[Claim]) -> Notes:
+    """State what describes a sample of lists, and which p-values are approximate."""
+    sums = facts.get("sums")
+    if sums is None:
+        return
+    yield (
+        "drilldown",
+        f"Scores, strips of positions and distributional checks describe {number(sums['lists'])} "
+        f"of {number(facts['n_queries'])} lists, chosen by their labels alone.",
+    )
+    if sums["unknown"]:
+        yield (
+            "drilldown",
+            "What unknown labels could change is not bounded for so many lists; audit the rows of "
+            "fewer lists for that.",
+        )
+    if sums["twins"] < ENOUGH_TWINS and facts["n_permutations"]:
+        times = "once" if sums["twins"] == 1 else f"{sums['twins']} times"
+        yield (
+            "sample",
+            f"The p-values of gaps compare every list with the same list relabelled {times}, which "
+            "adds noise to them.",
+        )
+    rough = [claim for claim in claims if claim.test.endswith("approximate: few people)")]
+    if rough:
+        names = dict.fromkeys(f'"{claim.group}" ({claim.attribute})' for claim in rough)
+        yield (
+            "sample",
+            f"The p-values of {joined(list(names)[:6])} are approximate: few people of these "
+            "groups are in many lists.",
+        )
+
+
 def _covered(facts: dict[str, Any]) -> str:
     """Return how many people and lists were audited, and by what."""
     length = facts["list_length"]
@@ -364,17 +408,17 @@ def make_facts(
 ) -> dict[str, Any]:
     """Return what was audited, and how."""
     plan = measured.plan
-    data, n_queries = plan.data, plan.data.n_queries
+    data, n_queries = plan.data, plan.n_queries
     return {
         "title": title,
         "library_version": library_version(),
-        "n_rows": data.n_rows,
+        "n_rows": plan.n_rows,
         "n_queries": n_queries,
         "list_length": list_lengths(plan),
         "has_relevance": data.y is not None,
         "has_score": data.score is not None,
         "positions_given": data.position is not None,
-        "attributes": [_attribute(each) for each in plan.audited],
+        "attributes": [_attribute(plan, each) for each in plan.audited],
         "ks": list(plan.ks),
         "ordered": plan.ordered,
         "decisions": [_decision(plan, each) for each in plan.decisions],
@@ -401,12 +445,23 @@ def make_facts(
         "drilldown_total": n_queries,
         "strip_lists": min(n_queries, LISTS_SHOWN),
         "checks_lists": min(n_queries, MOST_LISTS),
-    }
+    } | _summed_facts(plan)
+
+
+def _summed_facts(plan: Plan) -> dict[str, Any]:
+    """Return how many lists tables of single people describe, and how gaps were tested."""
+    sums = plan.sums
+    if sums is None:
+        return {}
+    kept = {"lists": sums.kept.n_lists, "rows": sums.kept.n_rows, "twins": sums.plan.n_twins}
+    return {"sums": kept | {"unknown": bool(sums.sums["unknown"][:, 0].any())}}
 
 
 def _decision(plan: Plan, decision: Decision) -> dict[str, Any]:
     """Return what decides, about how many people, and how many were selected."""
     among = decision.among
+    if plan.sums is not None:
+        return _summed_decision(plan, plan.sums, decision)
     people = plan.data.n_rows if among is None else int(among.sum())
     inside = decision.selected if among is None else decision.selected[among]
     return {
@@ -418,8 +473,24 @@ def _decision(plan: Plan, decision: Decision) -> dict[str, Any]:
     }
 
 
-def _attribute(each: Audited) -> dict[str, Any]:
-    size, known = each.attribute.sizes.tolist(), max(1, int(each.attribute.sizes.sum()))
+def _summed_decision(plan: Plan, sums: ListSums, decision: Decision) -> dict[str, Any]:
+    at = plan.decisions.index(decision)
+    some = sums.decided(at)
+    first = slice(*sums.plan.first[:2].tolist())
+    selected = sums.sums["totals"][:, first, len(TOTAL_COLUMNS) + at].sum()
+    selected += sums.sums["unknown"][0, 4 + at]
+    return {
+        "scope": dict(decision.scope),
+        "name": decision.name,
+        "people": plan.n_rows if some is None else some.n_people,
+        "selected": round(float(selected), 6),
+        "undecided": int(sums.sums["undecided"][at]),
+    }
+
+
+def _attribute(plan: Plan, each: Audited) -> dict[str, Any]:
+    size = plan.group_sizes(each).tolist()
+    known = max(1, sum(size))
     return {
         "name": each.name,
         "by": list(each.by),
@@ -428,7 +499,7 @@ def _attribute(each: Audited) -> dict[str, Any]:
             {"name": group, "size": n, "share": n / known}
             for group, n in zip(each.groups, size, strict=True)
         ],
-        "unknown": each.attribute.n_unknown,
+        "unknown": plan.n_unknown(each),
         "protected": [each.groups[code] for code in each.protected],
         "reference": None if each.reference is None else each.groups[each.reference],
         "focus": each.groups[each.focus],
@@ -437,12 +508,22 @@ def _attribute(each: Audited) -> dict[str, Any]:
 
 def list_lengths(plan: Plan) -> dict[str, Any]:
     """Return the shortest, the median and the longest list length."""
+    if plan.sums is not None:
+        lengths = plan.sums.lengths
+        return {
+            "min": int(lengths[0]),
+            "median": plan.sums.median_length(),
+            "max": int(lengths[-1]),
+        }
     sizes = np.diff(plan.data.offsets)
     return {"min": int(sizes.min()), "median": float(np.median(sizes)), "max": int(sizes.max())}
 
 
 def tie_share(plan: Plan) -> float:
     """Return the share of tied rows among those shown."""
+    if plan.sums is not None:
+        tied, shown = plan.sums.sums["ties"][0]
+        return float(tied / shown) if shown else 0.0
     tied = shown = 0
     for _, draw in plan.ranking.draws():
         slots = draw.slots()

@@ -21,6 +21,7 @@ __all__ = [
     "Values",
     "expected_positions",
     "find_people",
+    "group_chance",
     "known_codes",
     "list_ranks",
     "list_shares",
@@ -110,17 +111,23 @@ def find_people(plan: Plan, wanted: Sequence[tuple[str, str]] | None = None) -> 
     unknown group have nobody on either side.
     """
     single = [each for each in plan.audited if not each.crossed]
-    codes = np.stack([known_codes(each) for each in single], axis=1)
-    vectors, inverse = np.unique(codes, axis=0, return_inverse=True)
-    inverse = inverse.reshape(-1)
+    query = plan.data.query_of_rows()
+    if plan.sums is not None:  # the rows are a sample, whose labels no test uses
+        vectors = np.array(list(plan.sums.people), dtype=np.int64)
+        counts = np.array(list(plan.sums.people.values()), dtype=np.int64)
+        query = inverse = pattern = np.zeros(0, dtype=np.int64)
+    else:
+        codes = np.stack([known_codes(each) for each in single], axis=1)
+        vectors, inverse = np.unique(codes, axis=0, return_inverse=True)
+        inverse = inverse.reshape(-1)
+        counts = np.bincount(inverse, minlength=len(vectors))
+        pattern = np.unique(codes < 0, axis=0, return_inverse=True)[1].reshape(-1)
     known = {each.name: vectors[:, at] for at, each in enumerate(single)}
     if wanted is not None:
         parts = _wanted(plan, known, single, wanted)
-        pattern = np.unique(codes < 0, axis=0, return_inverse=True)[1].reshape(-1)
-        return People(plan.data.query_of_rows(), inverse, pattern, parts, {})
+        return People(query, inverse, pattern, parts, {})
     found: dict[bytes, Partition] = {}
     keys: dict[tuple[str, int], tuple[bytes, np.ndarray]] = {}
-    counts = np.bincount(inverse, minlength=len(vectors))
     for each in plan.audited:
         for part in _partitions(each, known, single):
             if not (part.sides == 1).any() or not (part.sides == 0).any():
@@ -130,13 +137,12 @@ def find_people(plan: Plan, wanted: Sequence[tuple[str, str]] | None = None) -> 
             keys[each.name, part.code] = key, part.sides
             if key not in found or _rank(part, counts) < _rank(found[key], counts):
                 found[key] = part
-    pattern = np.unique(codes < 0, axis=0, return_inverse=True)[1].reshape(-1)
     index = {key: at for at, key in enumerate(found)}
     owner = {
         group: (index[key], not np.array_equal(sides, found[key].sides))
         for group, (key, sides) in keys.items()
     }
-    return People(plan.data.query_of_rows(), inverse, pattern, tuple(found.values()), owner)
+    return People(query, inverse, pattern, tuple(found.values()), owner)
 
 
 def _wanted(
@@ -342,3 +348,20 @@ def list_ranks(y: np.ndarray, query: np.ndarray) -> np.ndarray:
     ranks = np.empty(len(y))
     ranks[order] = block
     return ranks
+
+
+def group_chance(people: People, values: Values, g: int) -> float:
+    """Return the chance that a person of the group is ranked above one of the other side."""
+    partition = people.partitions[g]
+    column = values.columns[:, values.at(f"chance {people.mask_index(partition)}")]
+    side = partition.sides[people.vectors]
+    n_queries = int(people.query[-1]) + 1
+    means = [
+        divide(
+            np.bincount(people.query, column * (side == wanted), n_queries),
+            np.bincount(people.query, (side == wanted).astype(float), n_queries),
+        )
+        for wanted in (1, 0)
+    ]
+    apart = means[0] - means[1]
+    return 0.5 - float(apart[~np.isnan(apart)].mean()) if not np.isnan(apart).all() else np.nan

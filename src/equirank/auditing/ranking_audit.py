@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.environment import stage
 from ..core.errors import DataError
 from ..core.evaluate import RESAMPLING, evaluate
 from ..core.evaluation import Evaluation
@@ -15,7 +16,6 @@ from ..core.params import Flag, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..core.table import Table
-from ..kernels.resampling import weighted_means
 from ..metrics import NDCG
 from ..reports.claims import claims_table
 from ..reports.provenance import Provenance
@@ -29,9 +29,11 @@ from .gates import (
     read_gate,
     with_gate_references,
 )
+from .label_claims import label_rules
+from .label_metrics import label_facts
 from .measured import Measured, measure_all
 from .notes import make_facts, make_notes
-from .profiles.profile_report import profile_report, profile_table
+from .profiles.profile_report import ProfileReport, profile_report, profile_table
 from .tables.decision_tables import decisions_table
 from .tables.gap_tables import comparison_table, gaps_table, metrics_table, queries_table
 from .tables.group_tables import (
@@ -47,7 +49,14 @@ from .tables.position_tables import prefix_shares_table, scores_table, strip_tab
 from .tables.shape_tables import checks_table
 from .unpaired_claims import check_lists_differ
 
-__all__ = ["audit_ranking"]
+__all__ = [
+    "MANY_GATES",
+    "ask_profile",
+    "audit_ranking",
+    "check_resampling",
+    "tables_and_notes",
+    "with_focus",
+]
 
 
 #: Comparisons in gates beyond which more permutations are drawn.
@@ -85,9 +94,10 @@ def audit_ranking(
     ``provenance`` is completed with the files and settings. The other parameters are those of
     `audit`.
     """
-    _check(n_boot, n_permutations, level, cross)
+    check_resampling(n_boot, n_permutations, level, cross)
+    if lists_differ and unpaired is None:
+        raise DataError("lists_differ must be False without unpaired")
     rules = [read_gate(text) for text in gates]
-    data = ranking.data
     settings: dict[str, Any] = {
         "rule": rule,
         "cross": cross,
@@ -106,49 +116,29 @@ def audit_ranking(
         gains=[metric for metric in metrics if isinstance(metric, NDCG)],
         **settings,
     )
-    second = None
-    if unpaired is not None:
-        _check_attributes(unpaired, plan, "unpaired")
-        settings["rule"] = replace(rule, k=plan.ks) if plan.ks else rule
-        order = plan.ordered and _has_order(unpaired)
-        second = make_plan(unpaired, protected=None, ordered=order, **settings)
-        if not lists_differ:
-            check_lists_differ(plan, second)
+    second = None if unpaired is None else _second(unpaired, plan, lists_differ, settings)
     comparisons = count_comparisons(rules, plan)
     if comparisons > MANY_GATES and n_permutations:
         plan = replace(plan, n_permutations=max(n_permutations, 40 * comparisons - 1))
     metrics = [*metrics, *(rule.metric for rule in rules if isinstance(rule, MetricGate))]
     if against is not None:
         _check_attributes(against, plan, "against")
-    if leave_out_small and profile is None:
-        raise DataError("leave_out_small must be False without a profile, whose rule it applies")
-    asked = None
-    if profile is not None:
-        asked = profile_report(plan, profile, leave_out_small, provenance.date)
-        provenance = replace(provenance, profile=asked.record)
-    if lists_differ and unpaired is None:
-        raise DataError("lists_differ must be False without unpaired")
+    asked, provenance = ask_profile(plan, profile, leave_out_small, provenance)
     if not plan.ordered and (metrics or against is not None):
         what = "metrics" if metrics else "against"
         raise DataError(f"{what} must be None for data without score or position")
-    compared = compare_groups(plan, against, second)
-    if plan.ordered:
-        measured = _with_focus(measure_all(plan, metrics, measure=measure))
-    else:
-        empty = Evaluation((), data.qids, level=level, sample_size=data.n_queries)
-        measured = Measured(plan, empty, (), ())
+    with stage(0.4, "comparing groups"):
+        compared = compare_groups(plan, against, second)
+    with stage(0.75, "measuring"):
+        measured = _measured(plan, metrics, measure)
     other = None if against is None else _other(against, measured, metrics)
-    tables = _tables(measured, other, compared) | {"profile": profile_table(asked)}
-    for table in tables.values():
-        table.backend = ranking.data.backend
     facts = make_facts(measured, other, _name(title, ranking), against_title)
     if second is not None:
         sizes = {"n_rows": second.data.n_rows, "n_queries": second.data.n_queries}
         facts["unpaired"] = {"title": unpaired_title, **sizes}
-    facts["profile"] = None if asked is None else asked.facts
-    notes = make_notes(measured, facts, tables, compared.claims)
-    if asked is not None and asked.warning:
-        notes.insert(0, {"kind": "warning", "text": asked.warning})
+    facts["labels"] = {"attributes": label_facts(plan), "rules": label_rules()}
+    with stage(1.0, "writing tables"):
+        tables, notes = tables_and_notes(measured, other, compared, asked, facts)
     others = [each.data for each in (against, unpaired) if each is not None]
     record = provenance.with_inputs(
         ranking.data, *others,
@@ -157,7 +147,58 @@ def audit_ranking(
         leave_out_small=leave_out_small, metrics=metrics, gates=list(gates), cross=cross,
         level=level, n_boot=n_boot, n_permutations=plan.n_permutations, random_state=plan.seed,
     )  # fmt: skip
-    return AuditResult(facts, compared.claims, tables, notes, record, measured.plan)
+    return AuditResult(facts, compared.claims, tables, notes, record, lambda: measured.plan)
+
+
+def _second(unpaired: Ranking, plan: Plan, lists_differ: bool, settings: dict[str, Any]) -> Plan:
+    """Return the plan of a file of other lists, with the cutoffs of the first."""
+    _check_attributes(unpaired, plan, "unpaired")
+    rule = settings["rule"]
+    options = settings | {"rule": replace(rule, k=plan.ks) if plan.ks else rule}
+    order = plan.ordered and _has_order(unpaired)
+    second = make_plan(unpaired, protected=None, ordered=order, **options)
+    if not lists_differ:
+        check_lists_differ(plan, second)
+    return second
+
+
+def _measured(plan: Plan, metrics: list[Metric], measure: Callable[..., Evaluation]) -> Measured:
+    """Return the measures of an audit; none without an order."""
+    if plan.ordered:
+        return with_focus(measure_all(plan, metrics, measure=measure))
+    data = plan.data
+    empty = Evaluation((), data.qids, level=plan.level, sample_size=data.n_queries)
+    return Measured(plan, empty, (), ())
+
+
+def tables_and_notes(
+    measured: Measured,
+    other: Measured | None,
+    compared: Compared,
+    asked: ProfileReport | None,
+    facts: dict[str, Any],
+) -> tuple[dict[str, Table], list[dict[str, Any]]]:
+    """Return the tables and the notes of an audit, and add those of its profile to the facts."""
+    tables = _make_tables(measured, other, compared) | {"profile": profile_table(asked)}
+    for table in tables.values():
+        table.backend = measured.plan.data.backend
+    facts["profile"] = None if asked is None else asked.facts
+    notes = make_notes(measured, facts, tables, compared.claims)
+    if asked is not None and asked.warning:
+        notes.insert(0, {"kind": "warning", "text": asked.warning})
+    return tables, notes
+
+
+def ask_profile(
+    plan: Plan, profile: str | None, leave_out_small: bool, provenance: Provenance
+) -> tuple[ProfileReport | None, Provenance]:
+    """Return what a profile adds to an audit, if there is one, and the record that names it."""
+    if leave_out_small and profile is None:
+        raise DataError("leave_out_small must be False without a profile, whose rule it applies")
+    if profile is None:
+        return None, provenance
+    asked = profile_report(plan, profile, leave_out_small, provenance.date)
+    return asked, replace(provenance, profile=asked.record)
 
 
 def _name(title: str | None, ranking: Ranking) -> str:
@@ -168,16 +209,17 @@ def _name(title: str | None, ranking: Ranking) -> str:
     return "ranking" if source is None or not source.sha256 else source.name
 
 
-def _check(n_boot: Any, n_permutations: Any, level: Any, cross: Any) -> None:
+def check_resampling(n_boot: Any, n_permutations: Any, level: Any, cross: Any) -> None:
+    """Raise if a setting of the resampling is invalid."""
     given = {"n_boot": n_boot, "n_permutations": n_permutations, "level": level, "cross": cross}
     check_params("audit", given, RESAMPLING | {"cross": Flag()})
 
 
-def _with_focus(measured: Measured) -> Measured:
+def with_focus(measured: Measured) -> Measured:
     """Set the focus of each attribute: the protected group, else the one ranked lowest."""
     lowest = {}
     for each in measured.plan.audited:
-        means = weighted_means(measured.position_differences(each))
+        means = measured.mean_differences(each)
         lowest[each.name] = int(np.where(np.isnan(means), -np.inf, means).argmax())
     audited = {
         each: each if each.protected else each.focused(lowest[each.name])
@@ -213,10 +255,12 @@ def _other(ranking: Ranking, measured: Measured, wanted: list[Metric]) -> Measur
     return measure_all(other, wanted)
 
 
-def _tables(measured: Measured, other: Measured | None, compared: Compared) -> dict[str, Table]:
+def _make_tables(
+    measured: Measured, other: Measured | None, compared: Compared
+) -> dict[str, Table]:
     """Return all tables; those of an order have no rows if there is none."""
     unknown, decided = unknown_table(measured.plan), decisions_table(measured.plan)
-    labels = labels_table(measured.plan)
+    labels = labels_table(measured)
     if not measured.plan.ordered:
         measured = replace(measured, plan=replace(measured.plan, audited=()))
     checks = checks_table(measured)

@@ -15,8 +15,11 @@ from ..core.random import generator
 from ..kernels.segments import divide
 from ..reports.claims import Claim, effect_size
 from .audit_plan import Plan
-from .group_claims import Ends, Tested, direction_of, shuffle_set
+from .claim_intervals import Ends
+from .claim_tests import Tested
+from .group_claims import direction_of
 from .people import Partition, People, find_people, make_values
+from .shuffled_sets import shuffle_set
 
 __all__ = ["check_lists_differ", "unpaired_blocks"]
 

@@ -8,15 +8,14 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
-from joblib import Parallel, delayed
-from joblib.parallel import get_active_backend
 
 from ..core.chance import chance_by_query, exceeds
-from ..core.data import RankingData, as_given_data
+from ..core.data import RankingData
 from ..core.environment import progress
 from ..core.errors import DataError, NoHeadroomWarning
+from ..core.given_data import as_given_data
 from ..core.metric import Metric
-from ..core.params import Choice, Flag, Integer, Number, Optional, check_params
+from ..core.params import Choice, Constraint, Flag, Integer, Number, Optional, check_params
 from ..core.random import generator
 from ..core.ranking import Ranking
 from ..core.registry import parse_metrics
@@ -26,6 +25,7 @@ from ..reports.provenance import Provenance
 from .cell import Cell, as_method, measured, run_cell, seeded_clone
 from .comparison import Comparison
 from .folds import Fold, make_folds, seed_numbers, units
+from .parallel_jobs import run_jobs
 from .store import Store, cell_key, data_digest, describe, versions
 
 __all__ = ["chance_values", "compare"]
@@ -173,16 +173,8 @@ def compare(
     >>> result.pick("NDCG@10 >= 0.5 * best", minimise="RND(step=5)@15")
     'fair'
     """
-    check_params(
-        "compare",
-        {"by": by, "fresh": fresh, "n_draws": n_draws, "level": level},
-        {
-            "by": Choice("query", "item"),
-            "fresh": Flag(),
-            "n_draws": Optional(Integer(1)),
-            "level": Number(0, 1, open_low=True, open_high=True),
-        },
-    )
+    given = {"by": by, "fresh": fresh, "n_draws": n_draws, "level": level}
+    check_params("compare", given, DECLARED)
     provenance = Provenance.given(
         title=title, purpose=purpose, period=period, author=author, date=date
     )
@@ -197,10 +189,7 @@ def compare(
     keys = _keys(methods, data, folds, chosen, n_draws) if kept is not None else {}
     cells: dict[tuple[str, int], Cell] = {}
     if kept is not None and not fresh:
-        for at, (key, _) in keys.items():
-            found = kept.read(key)
-            if found is not None and _fits(found, len(queries[at[1]]), chosen):
-                cells[at] = found
+        cells = _stored_cells(kept, keys, queries, chosen)
     wanted = [(name, i) for i in range(len(folds)) for name in methods if (name, i) not in cells]
     ran = _run(wanted, methods, data, folds, chosen, n_draws, n_jobs)
     for at, cell in progress(ran, "comparing", len(wanted)):
@@ -223,6 +212,29 @@ def compare(
             by=by, seeds=list(numbers), n_draws=n_draws, level=level,
         ),
     )  # fmt: skip
+
+
+DECLARED: dict[str, Constraint] = {
+    "by": Choice("query", "item"),
+    "fresh": Flag(),
+    "n_draws": Optional(Integer(1)),
+    "level": Number(0, 1, open_low=True, open_high=True),
+}
+
+
+def _stored_cells(
+    kept: Store,
+    keys: Mapping[tuple[str, int], tuple[str, Any]],
+    queries: Sequence[np.ndarray],
+    metrics: list[Metric],
+) -> dict[tuple[str, int], Cell]:
+    """Return the finished cells of a store that fit these folds and metrics."""
+    cells = {}
+    for at, (key, _) in keys.items():
+        found = kept.read(key)
+        if found is not None and _fits(found, len(queries[at[1]]), metrics):
+            cells[at] = found
+    return cells
 
 
 def _warn_without_headroom(
@@ -281,39 +293,14 @@ def _run(
 ) -> Iterator[tuple[tuple[str, int], Cell]]:
     """Compute cells in parallel and yield each when it is done."""
 
-    def start(some: Sequence[tuple[str, int]], workers: int | None) -> Any:
-        # joblib sends large arrays of the data to the workers once, as memory maps.
-        soon = getattr(get_active_backend()[0], "supports_return_generator", False)
-        order = "generator_unordered" if soon else "list"
-        return Parallel(n_jobs=workers, batch_size=1, return_as=order)(
-            delayed(_one)(at, methods[at[0]], data, folds[at[1]], metrics, n_draws) for at in some
-        )
+    def words(at: tuple[str, int]) -> tuple[Any, ...]:
+        return methods[at[0]], data, folds[at[1]], metrics, n_draws
 
-    left = list(wanted)
-    try:
-        for at, cell in start(left[:], n_jobs) if left else ():
-            left.remove(at)
-            yield at, cell
-        return
-    except BrokenExecutor:
-        pass  # a worker died (for example out of memory); the cell is unknown
-    for at in left:
-        try:
-            yield from start([at], 2)
-        except BrokenExecutor as error:
-            message = f"{type(error).__name__}: the worker died"
-            yield at, Cell({}, {}, {}, float("nan"), float("nan"), message, str(error))
+    def died(error: BrokenExecutor) -> Cell:
+        message = f"{type(error).__name__}: the worker died"
+        return Cell({}, {}, {}, float("nan"), float("nan"), message, str(error))
 
-
-def _one(
-    at: tuple[str, int],
-    estimator: Any,
-    data: RankingData,
-    fold: Fold,
-    metrics: Sequence[Metric],
-    n_draws: int | None,
-) -> tuple[tuple[str, int], Cell]:
-    return at, run_cell(estimator, data, fold, metrics, n_draws)
+    yield from run_jobs(run_cell, wanted, words, n_jobs, died)
 
 
 def _checked(estimators: Any, data: RankingData) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from ..core.metric import Metric
 from ..core.registry import find_metric
 from ..core.rules import SIGNS, take_rule_apart
 from ..core.table import Table
-from ..io.files import replacing
+from ..io.files import write_text
 from ..io.write_table import write_table
 from ..reports.provenance import Provenance
 from .cell import Cell
@@ -30,16 +30,17 @@ __all__ = ["FILES", "Comparison", "Rule", "on_front", "read_rules"]
 
 #: The files that `Comparison.save` writes.
 FILES = ("results.csv", "summary.csv", "tests.csv", "report.html")
-FORM = '"NDCG@10 >= 0.99 * best" or "RND@50 <= 0.2"'
+FORM = '"NDCG@10 >= 0.99 * {word}" or "RND@50 <= 0.2"'
 NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 #: The word ``and`` outside quotes: an even number of quotes follows.
 AND = re.compile(r"""\s+and(?:\s+|$)(?=(?:[^"']*["'][^"']*["'])*[^"']*$)""")
+#: The limits of a rule; the word is what a value is compared with.
 LIMITS = (
-    re.compile(rf"(?P<number>{NUMBER})"),
-    re.compile(rf"(?P<factor>{NUMBER})\s*\*\s*best"),
-    re.compile(rf"best\s*\*\s*(?P<factor>{NUMBER})"),
-    re.compile(rf"best\s*(?P<step>[+-])\s*(?P<number>{NUMBER})"),
-    re.compile(r"best"),
+    rf"(?P<number>{NUMBER})",
+    rf"(?P<factor>{NUMBER})\s*\*\s*(?P<word>\w+)",
+    rf"(?P<word>\w+)\s*\*\s*(?P<factor>{NUMBER})",
+    rf"(?P<word>\w+)\s*(?P<step>[+-])\s*(?P<number>{NUMBER})",
+    r"(?P<word>[a-z]+)",
 )
 
 
@@ -341,9 +342,7 @@ class Comparison:
         """
         from .comparison_page import render
 
-        page = render(self, baseline)
-        with replacing(path) as file:
-            file.write(page.encode("utf-8"))
+        write_text(path, render(self, baseline))
 
     def to_csv(self, path: str | os.PathLike[str], *, keep_formulas: bool = False) -> None:
         """Write `table` as CSV: method, fold, seed, metric, value, seconds and error.
@@ -462,8 +461,15 @@ class Rule:
         return np.array([v == v and SIGNS[self.sign](v, limit) for v in values.tolist()])
 
 
-def read_rules(text: str) -> list[Rule]:
+def read_rules(text: str, word: str = "best") -> list[Rule]:
     """Return the parsed rules of a text, joined by ``and``.
+
+    Parameters
+    ----------
+    text : str
+        The rules.
+    word : str
+        What a limit may refer to: the ``best`` value of the metric, or another one.
 
     Examples
     --------
@@ -473,23 +479,24 @@ def read_rules(text: str) -> list[Rule]:
     ['NDCG@10', 'RND@50']
     """
     if not isinstance(text, str):
-        raise DataError(f"rule must be a text such as {FORM}, got {text!r}")
-    return [_read(part) for part in AND.split(text.strip())]
+        raise DataError(f"rule must be a text such as {FORM.format(word=word)}, got {text!r}")
+    return [_read(part, word) for part in AND.split(text.strip())]
 
 
-def _read(text: str) -> Rule:
-    pieces = take_rule_apart(text, FORM)
-    for form in LIMITS:
-        found = form.fullmatch(pieces.limit)
-        if found is None or pieces.part == "p_value":
+def _read(text: str, word: str) -> Rule:
+    form = FORM.format(word=word)
+    pieces = take_rule_apart(text, form)
+    for pattern in LIMITS:
+        found = re.fullmatch(pattern, pieces.limit)
+        given = {} if found is None else found.groupdict()
+        if found is None or pieces.part == "p_value" or given.get("word", word) != word:
             continue
-        given = found.groupdict()
         shift = float(given.get("number") or 0.0)
         shift = -shift if given.get("step") == "-" else shift
-        factor = 1.0 if "best" in pieces.limit else 0.0
+        factor = 1.0 if "word" in given else 0.0
         factor = float(given["factor"]) if given.get("factor") else factor
         return Rule(text.strip(), pieces.metric, pieces.part, pieces.sign, factor, shift)
-    raise DataError(f"expression {text!r} cannot be read; it looks like {FORM}")
+    raise DataError(f"expression {text!r} cannot be read; it looks like {form}")
 
 
 def on_front(columns: Mapping[str, np.ndarray], higher: Mapping[str, bool]) -> np.ndarray:

@@ -23,6 +23,8 @@ DETAILED = 3
 class ComparisonClaim:
     """A method's value of one metric, or its difference from another method.
 
+    `Comparison.claims` lists them.
+
     Attributes
     ----------
     id : str

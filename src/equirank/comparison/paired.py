@@ -24,13 +24,13 @@ N_BOOT, N_PERMUTATIONS = 1000, 10_000
 N_FAMILY = 1_999
 #: Above this number of queries Student's interval replaces the bootstrap, which is slower.
 MANY = 2000
-#: Random numbers drawn at a time.
-BLOCK = 1 << 22
 
 
 @dataclass(frozen=True, eq=False)
 class Sample:
     """One method's values of one metric, in an order that all methods share.
+
+    Values with the same index belong to the same query and cell.
 
     Attributes
     ----------
@@ -247,6 +247,10 @@ def _by_flips(differences: Sequence[np.ndarray]) -> Iterator[float]:
 
 def _all_signs(n: int) -> Iterator[np.ndarray]:
     yield np.array(list(product((-1.0, 1.0), repeat=n))).reshape(2**n, n)
+
+
+#: Random numbers drawn at a time.
+BLOCK = 1 << 22
 
 
 def _random_signs(n: int, draws: int = N_PERMUTATIONS) -> Iterator[np.ndarray]:

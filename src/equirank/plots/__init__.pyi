@@ -13,8 +13,10 @@ from .group_charts import selection_rates as selection_rates
 from .model_charts import fair_angles as fair_angles
 from .model_charts import margin_bounds as margin_bounds
 from .model_charts import pair_explanation as pair_explanation
+from .model_charts import sampling_error as sampling_error
 from .position_charts import position_difference as position_difference
 from .position_charts import position_strip as position_strip
 from .position_charts import prefix_shares as prefix_shares
 from .position_charts import score_distributions as score_distributions
+from .remedy_chart import remedies as remedies
 from .tradeoff_chart import tradeoff as tradeoff

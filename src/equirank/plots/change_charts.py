@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from ..core.docstrings import describe_as
 from ..core.environment import require
 from ..core.errors import DataError
-from .theme import FOCUS, MUTED, altair, attribute_rows, audit_chart, data, dress, shorten
+from .theme import FOCUS, MUTED, SIZED, altair, attribute_rows, audit_chart, data, dress, shorten
 
 __all__ = ["before_after", "comparison"]
 
@@ -12,6 +13,7 @@ __all__ = ["before_after", "comparison"]
 _GOOD, _BAD, _BEFORE = "#4393c3", "#b2182b", "#878787"
 
 
+@describe_as(SIZED, sections=("Returns",))
 def before_after(changes: Any, *, title: str | None = None, width: int = 420) -> Any:
     """Draw each measure before and after, joined by a line in the colour of better or worse.
 
@@ -22,14 +24,8 @@ def before_after(changes: Any, *, title: str | None = None, width: int = 420) ->
     changes : Table, data frame or mapping of columns
         Columns ``measure``, ``before``, ``after`` and ``better`` ("lower" or "higher"), such as
         those of ``IFair.changes``.
-    title : str, optional
-        The title.
     width : int
         Width in pixels.
-
-    Returns
-    -------
-    altair.LayerChart
 
     Examples
     --------

@@ -3,8 +3,10 @@
 from math import atan2, degrees
 from typing import Any
 
+from ..core.docstrings import describe_as
 from ..core.environment import require
 from ..core.errors import DataError
+from .theme import SIZED
 
 __all__ = ["causal_dag"]
 
@@ -28,6 +30,7 @@ _WORDS = {
 }
 
 
+@describe_as(SIZED, sections=("Returns",))
 def causal_dag(
     effects: Any, *, digits: int = 2, title: str | None = None, width: int = 720, height: int = 420
 ) -> Any:
@@ -44,14 +47,6 @@ def causal_dag(
         The result of `CausalFairScores.effects`.
     digits : int, default=2
         Decimals of the effects.
-    title : str, optional
-        The title.
-    width, height : int
-        Size in pixels.
-
-    Returns
-    -------
-    altair.LayerChart
 
     Examples
     --------

@@ -18,7 +18,7 @@ PAGE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8"><title>Chart</title></head>
 <body><div id="chart"></div>
 <script>%s</script>
-<script>vegaEmbed("#chart", %s, {renderer: "svg", actions: false});</script>
+<script>vegaEmbed("#chart", %s, {renderer: "svg", actions: false, ast: true});</script>
 </body></html>
 """
 ENDINGS = (".png", ".svg", ".pdf", ".html", ".json")

@@ -226,7 +226,7 @@ def findings(result: Any, *, width: int = 460) -> Any:
     """
     alt = altair()
     claims = result.findings or sorted(
-        (claim for claim in result.claims if claim.status == "cannot_tell"),
+        (claim for claim in result.claims if claim.tells_estimate),
         key=lambda claim: -claim.size,
     )
     words = ("the group", "compared with")

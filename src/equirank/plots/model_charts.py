@@ -1,4 +1,4 @@
-"""Charts of models: fair scoring weights, margin bounds and explanations of pairs."""
+"""Charts of models: fair scoring weights, margin and sampling bounds, explanations of pairs."""
 
 from collections.abc import Mapping
 from math import atan2, cos, pi, sin
@@ -6,19 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..core.docstrings import describe_as
 from ..core.environment import require
 from ..core.errors import DataError
-from .theme import DASHES, FOCUS, INK, MUTED, PALETTE, altair, colours, data, dress, shorten
+from .theme import DASHES, FOCUS, INK, MUTED, PALETTE, SIZED, altair, colours, data, dress, shorten
 
 if TYPE_CHECKING:
     from ..core.pair_explanation import PairExplanation
 
-__all__ = ["fair_angles", "margin_bounds", "pair_explanation"]
+__all__ = ["fair_angles", "margin_bounds", "pair_explanation", "sampling_error"]
 
 
 _FAIR, _UNFAIR, _ASKED, _FOUND = "#4393c3", "#e0e0e0", "#1b1b1b", "#b2182b"
 
 
+@describe_as(SIZED, sections=("Returns",))
 def fair_angles(model: Any, *, title: str | None = None, size: int = 340) -> Any:
     """Draw the directions of two weights as a quarter circle, the fair ones in blue.
 
@@ -29,14 +31,8 @@ def fair_angles(model: Any, *, title: str | None = None, size: int = 340) -> Any
     ----------
     model : FairScoringWeights
         Fitted on two columns.
-    title : str, optional
-        The title.
     size : int
         Width and height in pixels.
-
-    Returns
-    -------
-    altair.LayerChart
 
     Examples
     --------
@@ -97,6 +93,7 @@ TOP = 1.25
 NEEDED = ("rho", "error", "margin_loss", "bound", "vacuous")
 
 
+@describe_as(SIZED)
 def margin_bounds(
     reports: Any, *, title: str | None = None, width: int = 520, height: int = 300
 ) -> Any:
@@ -109,10 +106,6 @@ def margin_bounds(
     ----------
     reports : Table or mapping of str to Table
         Results of `equirank.theory.margin_report`, of one ranker or of several by name.
-    title : str, optional
-        The title.
-    width, height : int
-        Size in pixels.
 
     Returns
     -------
@@ -209,6 +202,74 @@ def _rows(name: str, report: Any) -> list[dict[str, Any]]:
         for kind, column in lines.items()
         for at in range(len(columns["rho"]))
     ]
+
+
+@describe_as(SIZED, sections=("Returns",))
+def sampling_error(
+    table: Any, *, title: str | None = None, width: int = 520, height: int = 320
+) -> Any:
+    """Draw the error of samples of queries against their size, with the bound of each sampler.
+
+    Solid lines are errors that were observed, dashed lines of the same colour are bounds. A sampler
+    without a bound (NaN or None) has no dashed line. Both axes are logarithmic, so values of 0 are
+    left out.
+
+    Parameters
+    ----------
+    table : Table or mapping of str to columns
+        Columns ``sampler``, ``size``, ``error`` and ``bound``
+        (`equirank.theory.sampling_error_bound`).
+
+    Examples
+    --------
+    >>> from equirank.plots import sampling_error
+    >>> table = {"sampler": ["uniform", "uniform"], "size": [30, 300]}
+    >>> chart = sampling_error(table | {"error": [0.1, 0.03], "bound": [0.3, 0.08]})
+    >>> chart.to_dict()["title"]["text"]
+    'Error of samples of queries'
+    """
+    alt = altair()
+    columns = {name: _column(table, name) for name in ("sampler", "size", "error", "bound")}
+    rows = [
+        {"sampler": str(name), "size": int(size), "kind": kind, "value": float(value)}
+        for kind, values in (("error", columns["error"]), ("bound", columns["bound"]))
+        for name, size, value in zip(columns["sampler"], columns["size"], values, strict=True)
+        if value is not None and float(value) > 0.0
+    ]
+    if not rows:
+        raise DataError("table must contain an error above 0, got none")
+    names = list(dict.fromkeys(row["sampler"] for row in rows))
+    kinds = ["error", "bound"]
+    x = alt.X("size:Q", title="number of queries drawn").scale(type="log", nice=False)
+    y = alt.Y("value:Q", title="difference from all queries").scale(type="log")
+    hue = alt.Color("sampler:N", title="sampler").scale(**colours(names))
+    dash = alt.StrokeDash("kind:N", sort=kinds, title=None).scale(
+        domain=kinds, range=[list(DASHES[0]), list(DASHES[1])]
+    )
+    tips = [
+        alt.Tooltip("sampler:N", title="sampler"),
+        alt.Tooltip("kind:N", title="line"),
+        alt.Tooltip("size:Q", title="queries"),
+        alt.Tooltip("value:Q", title="difference", format=".4f"),
+    ]
+    chart = alt.layer(
+        alt.Chart().mark_line().encode(x=x, y=y, color=hue, strokeDash=dash),
+        alt.Chart().mark_point(filled=True, opacity=1).encode(x=x, y=y, color=hue, tooltip=tips),
+        data=data(rows),
+    ).properties(width=width, height=height)
+    return dress(
+        chart,
+        title or "Error of samples of queries",
+        "Difference between the objective on a sample and on all queries, over the number of "
+        f"queries drawn, and its bound, of {', '.join(shorten(name, 40) for name in names)}.",
+    )
+
+
+def _column(table: Any, name: str) -> list[Any]:
+    try:
+        return list(table[name])
+    except (KeyError, TypeError):
+        raise DataError(f"table must have the column {name!r}") from None
 
 
 #: Standard errors to either side of an estimate, for a 95% confidence interval.

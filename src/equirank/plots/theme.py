@@ -172,6 +172,22 @@ def colours(names: Iterable[Any]) -> dict[str, list[Any]]:
     return {"domain": domain, "range": [PALETTE[i % len(PALETTE)] for i in range(len(domain))]}
 
 
+#: Parameters that charts share, and what they return.
+SIZED = """Draw a chart.
+
+Parameters
+----------
+title : str, optional
+    The title.
+width, height : int
+    Size in pixels.
+
+Returns
+-------
+altair.LayerChart
+"""
+
+
 def dress(chart: Any, title: str, description: str, subtitle: str | list[str] = "") -> Any:
     """Return a chart with its title, a description for screen readers, and the theme."""
     words = {"text": shorten(title, 100), "anchor": "start", "frame": "group", "offset": 12}

@@ -8,7 +8,7 @@ from ..core.errors import DataError
 from .label_layout import PADDING, Sheet, box, draw_labels
 from .theme import INK, MUTED, PALETTE, SHAPES, altair, colours, data, dress, shorten
 
-__all__ = ["distance_lines", "draw_lines", "line_name", "tradeoff"]
+__all__ = ["axis", "distance_lines", "draw_lines", "interval_rules", "line_name", "tradeoff"]
 
 
 #: Length of a line beyond the points, as a share of their range.
@@ -103,6 +103,7 @@ def tradeoff(
     y: str = "y",
     *,
     mixture: Sequence[float] | None = None,
+    noise: Sequence[Sequence[float]] = (),
     x_better: str = "higher",
     y_better: str = "higher",
     title: str | None = None,
@@ -132,6 +133,8 @@ def tradeoff(
         The columns, also the titles of the axes.
     mixture : (x0, y0, x1, y1), optional
         The two ends of the mixture line, unless the rows contain it.
+    noise : sequence of (x, y), optional
+        The values of a ranking with more and more noise on its scores, drawn as a second line.
     x_better, y_better : {"higher", "lower"}
         The better direction, shown on the axes.
     title : str, optional
@@ -160,23 +163,25 @@ def tradeoff(
         if better not in ("higher", "lower"):
             raise DataError(f"{argument} must be 'higher' or 'lower', got {better!r}")
     rows, line = _rows(points, x, y, mixture)
+    noisy = _noise_rows(noise)
     alt = altair()
     axes = {
-        "x": _axis(alt.X, "x", x, x_better),
-        "y": _axis(alt.Y, "y", y, y_better),
+        "x": axis(alt.X, "x", x, x_better),
+        "y": axis(alt.Y, "y", y, y_better),
     }
     paths = list(dict.fromkeys(row["path"] for row in rows if row["path"]))
     hue = _hue(alt, paths)
     tips = _tips(alt, rows, x, y)
     lines = distance_lines(rows, line, x_better, y_better)
-    layers = [*_mixture(alt, line, axes, solid=bool(lines)), *draw_lines(alt, lines, axes)]
+    layers = [*_mixture(alt, line, axes, solid=bool(lines)), *_noise(alt, noisy, axes)]
+    layers += draw_lines(alt, lines, axes)
     if paths:
         layers.append(
             alt.Chart(data(row for row in rows if row["path"]))
             .mark_line(strokeWidth=1.5, opacity=0.7)
             .encode(**axes, order=alt.Order("step:Q"), **hue)
         )
-    layers += _intervals(alt, rows, axes, hue)
+    layers += interval_rules(alt, rows, axes, hue)
     layers += [
         alt.Chart(data(row for row in rows if row["front"] is filled))
         .mark_point(filled=filled, size=90, strokeWidth=2, opacity=1, color=PALETTE[0])
@@ -186,13 +191,15 @@ def tradeoff(
     ]
     if sum(bool(row["label"]) for row in rows) <= LABELS:
         sheet = Sheet.around(
-            [*rows, *line, *(end for at in lines for end in at["ends"])], width, height
+            [*rows, *line, *noisy, *(end for at in lines for end in at["ends"])], width, height
         )
         texts = [(*_mixture_name(line), "random mixture"), *map(line_name, lines)]
+        texts += [(*_noise_name(noisy), "score noise")] if noisy else []
         taken = [box(sheet.at(at), **offset, text=text) for at, offset, text in texts]
         layers += draw_labels(alt, rows, sheet, taken, axes)
     chart = alt.layer(*layers).properties(width=width, height=height)
     reading = [f"{'Grey' if lines else 'Dashed'}: mixtures of the ranking with a random one."]
+    reading += ["Dotted grey: the ranking with noise on its scores."] if noisy else []
     reading += [f"{_stroke(at)}: as far from perfect as the {at['name']}." for at in lines]
     if any(row["front"] for row in rows) and not all(row["front"] for row in rows):
         reading.append("Filled points are on the Pareto front; hollow ones are dominated.")
@@ -271,8 +278,15 @@ def _number(value: Any) -> float | None:
     return float(value)
 
 
-def _axis(channel: Any, field: str, title: str, better: str) -> Any:
-    words = f"{shorten(title, 50)} ({better} is better)"
+#: Titles of axes with more characters take two lines, so that narrow pages show them whole.
+LONG_TITLE = 40
+
+
+def axis(channel: Any, field: str, title: str, better: str) -> Any:
+    """Return an axis that states the better direction."""
+    words: Any = f"{shorten(title, 50)} ({better} is better)"
+    if len(words) > LONG_TITLE:
+        words = [shorten(title, 50), f"({better} is better)"]
     named = channel(f"{field}:Q", title=words).scale(zero=False, nice=False, padding=PADDING)
     return named.axis(tickCount=8)
 
@@ -340,9 +354,42 @@ def _mixture(
     )
 
 
-def _intervals(
+def _noise_rows(noise: Sequence[Sequence[float]]) -> list[dict[str, Any]]:
+    """Return the points of the noise line, in their order."""
+    rows = []
+    for step, point in enumerate(noise):
+        ends = [_number(value) for value in point]
+        if len(ends) != 2 or None in ends:
+            raise DataError(f"noise must be pairs of finite numbers x, y, got {point!r}")
+        rows.append({"x": ends[0], "y": ends[1], "step": step})
+    return rows
+
+
+def _noise_name(noisy: list[dict[str, Any]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the point and offset of the noise line's label, at its middle point."""
+    return noisy[len(noisy) // 2], {"align": "left", "dx": 8, "dy": 14}
+
+
+def _noise(alt: Any, noisy: list[dict[str, Any]], axes: dict[str, Any]) -> Iterable[Any]:
+    if not noisy:
+        return
+    yield (
+        alt.Chart(data(noisy))
+        .mark_line(strokeDash=[2, 3], strokeWidth=1.5, color=MUTED)
+        .encode(**axes, order=alt.Order("step:Q"))
+    )
+    middle, offset = _noise_name(noisy)
+    yield (
+        alt.Chart(data([middle]))
+        .mark_text(**offset, color=MUTED, fontStyle="italic")
+        .encode(**axes, text=alt.value("score noise"))
+    )
+
+
+def interval_rules(
     alt: Any, rows: list[dict[str, Any]], axes: dict[str, Any], hue: dict[str, Any]
 ) -> Iterable[Any]:
+    """Yield the layers of the intervals of both axes."""
     for low, high, along in (("low", "high", "y"), ("x_low", "x_high", "x")):
         known = [row for row in rows if row[low] is not None and row[high] is not None]
         if known:

@@ -19,6 +19,7 @@ from .number_words import (
 )
 
 __all__ = [
+    "LABEL_NUMBERS",
     "Claim",
     "Statement",
     "claims_table",
@@ -47,7 +48,7 @@ class Claim:
     Attributes
     ----------
     id : str
-        Name of the claim within the report.
+        Name of the claim, which occurs once in a report.
     quantity : str
         ``"position"``, ``"exposure"``, ``"selected"``, ``"scored"`` (above the median score),
         ``"score"``, ``"merit"`` (position, given relevance), a metric, or ``"change of ..."``.
@@ -86,6 +87,15 @@ class Claim:
         Only a finding says that there is a difference.
     reason : str
         Why a claim is only described, or refused.
+    answer : {"known", "bounds", "corrected"}
+        What it rests on: people whose label is known; all labels that unknown people could have; or
+        an estimate corrected for labels.
+    assumption : str
+        What the correction for labels assumes, in words.
+    labels : mapping of str to float
+        If labels are not all known: the ``unknown`` share, the ``corrected`` estimate with its
+        interval, the ``bounds_low`` and ``bounds_high`` over all labels, ``breakdown`` and
+        ``breakdown_interval``, and with them the same numbers in another unit.
     level : float
         Level of the interval.
     cells : mapping of str to tuple
@@ -127,6 +137,9 @@ class Claim:
     reason: str = ""
     level: float = 0.95
     cells: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    answer: str = "known"
+    assumption: str = ""
+    labels: Mapping[str, float] = field(default_factory=dict)
     shown: str = ""
     shown_against: str = ""
 
@@ -134,6 +147,11 @@ class Claim:
     def sentence(self) -> str:
         """The claim in words."""
         return _sentence(self)
+
+    @property
+    def tells_estimate(self) -> bool:
+        """Whether it is undecided, and not because of labels, so that its estimate is shown."""
+        return self.status == "cannot_tell" and self.answer != "bounds"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and the sentence; undefined numbers are None, infinite ones text."""
@@ -151,6 +169,8 @@ class Claim:
         for name in ("shares", "bounds"):
             given[name] = _numbers(given.get(name, (None, None)))
         given["also"] = {unit: _numbers(each) for unit, each in given.get("also", {}).items()}
+        names = given.get("labels", {})
+        given["labels"] = dict(zip(names, _numbers(list(names.values())), strict=True))
         given["cells"] = {name: tuple(cell) for name, cell in given.get("cells", {}).items()}
         return cls(**given)
 
@@ -194,7 +214,14 @@ COLUMNS = (
     "o:id o:quantity o:attribute o:group o:against o:k o:column o:cutoff o:quota o:stage "
     "b:overall o:given o:unit f:estimate f:low f:high "
     "f:share f:other_share f:p f:p_family f:threshold f:size f:detectable o:direction o:status "
-    "o:interval_of o:test o:block i:lists i:people i:shortest f:median i:longest f:added o:reason"
+    "o:interval_of o:test o:block i:lists i:people i:shortest f:median i:longest f:added o:reason "
+    "o:answer o:assumption f:unknown f:corrected f:corrected_low f:corrected_high f:bounds_low "
+    "f:bounds_high f:breakdown f:breakdown_interval"
+)
+#: Numbers of a claim that concern unknown labels.
+LABEL_NUMBERS: tuple[str, ...] = (
+    *("unknown", "corrected", "corrected_low", "corrected_high"),
+    *("bounds_low", "bounds_high", "breakdown", "breakdown_interval"),
 )
 
 
@@ -202,7 +229,7 @@ def claims_table(claims: Iterable[Claim]) -> Table:
     """Return one row per claim with all of its numbers."""
     rows = []
     for claim in claims:
-        row = {name: value for name, value in asdict(claim).items() if name != "scope"}
+        row = vars(claim).copy()
         scope = {
             **dict.fromkeys(("k", "column", "cutoff", "quota", "stage", "given"), ""),
             "overall": False,
@@ -212,6 +239,7 @@ def claims_table(claims: Iterable[Claim]) -> Table:
             "added": 0.0,
         }
         row |= scope | {"shortest": 0, "longest": 0} | dict(claim.scope)
+        row |= {name: claim.labels.get(name, float("nan")) for name in LABEL_NUMBERS}
         rows.append(row | dict(zip(("share", "other_share"), claim.shares, strict=True)))
     return make_table(COLUMNS, rows)
 
@@ -346,6 +374,8 @@ def _sentence(claim: Claim) -> str:
     if claim.quantity.startswith("change"):
         return _change_sentence(claim)
     who, given = group_words(claim), _given(claim)
+    if claim.status == "cannot_tell" and claim.answer == "bounds":
+        return _open_sentence(claim)
     if isnan(claim.estimate):
         return f"{_upper(who)} are not compared: {claim.reason}."
     comma = (
@@ -355,7 +385,7 @@ def _sentence(claim: Claim) -> str:
     )
     text = f"{given}{who} {_difference(claim)}{comma} {_where(claim)}{_certainty(claim)}."
     if claim.status == "finding":
-        return _upper(text)
+        return _upper(text) + _label_words(claim)
     if claim.status == "cannot_tell":
         lead = f"{given}the data do not show whether {who} {_question(claim)}."
         power = ""
@@ -365,10 +395,74 @@ def _sentence(claim: Claim) -> str:
     return f"{_upper(text)} This was not tested: {claim.reason}."
 
 
+def _number_of(claim: Claim, value: float) -> str:
+    """Return an estimate of a claim with its unit."""
+    if claim.unit == "positions":
+        side = "lower" if value >= 0 else "higher"
+        return f"{positions(abs(value))} {side}"
+    if claim.unit == "chance":
+        return f"{percent(value)} of the pairs"
+    if claim.unit == "deviations":
+        return f"{ratio(value)} standard deviations"
+    if claim.unit == "share":
+        return f"{percent(value)} of the exposure"
+    if claim.unit == "people":
+        return f"{number(value)} people"
+    return f"{ratio(value)} times"
+
+
+def _label_words(claim: Claim) -> str:
+    """Return what unknown labels mean for a finding, as sentences that follow it."""
+    if claim.answer == "bounds":
+        who = f"the people whose {claim.attribute} is unknown"
+        share = percent(claim.labels["unknown"])
+        return f" This holds whatever the labels of {who} ({share}) are."
+    if claim.answer != "corrected":
+        return ""
+    labels = claim.labels
+    if isnan(labels["corrected"]):
+        text = f" It holds for all labels that the probabilities allow, if {claim.assumption}."
+        return text.replace(
+            ", and people with equal probabilities are ranked alike in all groups", ""
+        )
+    unit = INTERVAL_UNITS.get(claim.unit) or claim.unit
+    low, high = labels["corrected_low"], labels["corrected_high"]
+    if claim.unit == "positions" and labels["corrected"] < 0:
+        low, high = -high, -low
+    value = _number_of(claim, labels["corrected"])
+    interval = confidence_interval(low, high, claim.level, unit)
+    if claim.scope.get("lists") == 1:
+        interval += " for this list, approximate"
+    text = f" Corrected for labels, the estimate is {value} ({interval}), if {claim.assumption}."
+    undone = labels["breakdown_interval"]
+    if isfinite(undone):
+        text += (
+            f" This would be uncertain if {percent(undone)} of the people whose {claim.attribute} "
+            "is unknown had the least favourable label and the others were like known people at "
+            "the same positions."
+        )
+    return text
+
+
+def _open_sentence(claim: Claim) -> str:
+    """Return a comparison that unknown labels leave open: bounds, and no estimate."""
+    lead = f"{_given(claim)}the data do not show whether {group_words(claim)} {_question(claim)}"
+    if claim.quantity.startswith("change"):
+        lead = f"the data do not show a {claim.quantity} for {group_words(claim)}"
+    text = f"{_upper(lead)}: {claim.reason}."
+    low, high = (claim.labels.get(f"bounds_{end}", float("nan")) for end in ("low", "high"))
+    if not (isfinite(low) and isfinite(high)):
+        return text
+    ends = f"{_number_of(claim, low)} and {_number_of(claim, high)}"
+    return f"{text} Depending on the unknown labels, the value is between {ends}."
+
+
 def _change_sentence(claim: Claim) -> str:
     who = group_words(claim)
     if claim.status == "refused":
         return f"{_upper(claim.quantity)} is not stated for {who}: {claim.reason}."
+    if claim.status == "cannot_tell" and claim.answer == "bounds":
+        return _open_sentence(claim)
     subject, they = f"{who}, compared with {_others(claim)},", "they"
     if claim.scope.get("unpaired"):
         return _unpaired_sentence(claim)
@@ -395,7 +489,9 @@ def _change_sentence(claim: Claim) -> str:
         lead = f"The data do not show a change for {who}."
         return f"{lead} The estimate: {they} {change}{_certainty(claim)}."
     text = _upper(f"{subject} {change} {_where(claim)}{_certainty(claim)}.")
-    return text if claim.status == "finding" else f"{text} This was not tested: {claim.reason}."
+    if claim.status == "finding":
+        return text + _label_words(claim)
+    return f"{text} This was not tested: {claim.reason}."
 
 
 def _unpaired_sentence(claim: Claim) -> str:

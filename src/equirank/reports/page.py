@@ -3,7 +3,7 @@
 import json
 import re
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -17,7 +17,7 @@ from ..plots.theme import MUTED, configuration, shorten
 from .number_words import FORMATS
 from .provenance import NOT_GIVEN, Provenance
 
-__all__ = ["asset", "chart_for_page", "table_rows", "write_page"]
+__all__ = ["asset", "chart_for_page", "table_rows", "template_environment", "write_page"]
 
 
 #: Most rows of a table on a page; the downloads contain all.
@@ -79,18 +79,8 @@ def write_page(
     str
         The page, in HTML.
     """
-    jinja = require("jinja2", "report")
-    environment = jinja.Environment(
-        loader=jinja.FunctionLoader(lambda name: asset(name)),
-        autoescape=True,
-        undefined=jinja.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    environment = template_environment()
     raw = environment.filters["safe"]
-    # The name of a metric may be wrapped between its parts; joining escapes them.
-    breaks = {"breaks": lambda name: raw("<wbr>").join(PIECES.split(name))}
-    environment.filters |= FORMATS | {"shorten": shorten} | breaks
     running = "\n".join([asset("shell.js"), script, "page.ready();\n"])
     scripts = {"vega": vega_script(), "page": running}
     if document is None:
@@ -113,6 +103,29 @@ def write_page(
         )
         .lstrip()
     )  # fmt: skip
+
+
+def template_environment(read: Callable[[str], str] | None = None) -> Any:
+    """Return a jinja2 environment that escapes all text, with the filters of reports.
+
+    Parameters
+    ----------
+    read : callable, optional
+        Returns the text of a template by name; by default `asset`.
+    """
+    jinja = require("jinja2", "report")
+    environment = jinja.Environment(
+        loader=jinja.FunctionLoader(read or (lambda name: asset(name))),
+        autoescape=True,
+        undefined=jinja.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    raw = environment.filters["safe"]
+    # The name of a metric may be wrapped between its parts; joining escapes them.
+    breaks = {"breaks": lambda name: raw("<wbr>").join(PIECES.split(name))}
+    environment.filters |= FORMATS | {"shorten": shorten} | breaks
+    return environment
 
 
 @cache

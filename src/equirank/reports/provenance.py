@@ -6,23 +6,49 @@ import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import file_digest
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from ..core.data import RankingData
 from ..core.environment import library_version
 from ..core.errors import DataError
+from ..core.keywords import shared_keywords
+from ..core.source import IN_MEMORY
 
-__all__ = ["IN_MEMORY", "NOT_GIVEN", "Provenance", "file_record", "report_date", "text_record"]
+__all__ = [
+    "NOT_GIVEN",
+    "HeadingKeywords",
+    "Provenance",
+    "file_record",
+    "report_date",
+    "text_record",
+]
 
 
 #: What a report shows where the caller gave nothing.
 NOT_GIVEN = "not given"
-#: The name of data that were not read from a file.
-IN_MEMORY = "in memory"
 #: The longest text of a heading.
 LONGEST = 1000
 #: The address of an object in its words, which differs from run to run.
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+class HeadingKeywords(TypedDict, total=False):
+    """What the caller writes at the top of a report.
+
+    Parameters
+    ----------
+    title, purpose, period, author : str, optional
+        For the report: its title, what it is for, the time that the data cover, and who made it.
+    date : str or date, optional
+        The date of the report, such as ``"2026-07-31"``; by default that of the environment
+        variable ``SOURCE_DATE_EPOCH``, else today.
+    """
+
+    title: str | None
+    purpose: str | None
+    period: str | None
+    author: str | None
+    date: str | datetime.date | None
 
 
 @dataclass(frozen=True)
@@ -70,26 +96,11 @@ class Provenance:
     profile: dict[str, Any] | None = None
 
     @classmethod
-    def given(
-        cls,
-        *,
-        title: str | None = None,
-        purpose: str | None = None,
-        period: str | None = None,
-        author: str | None = None,
-        date: str | datetime.date | None = None,
-    ) -> "Provenance":
-        """Return the record of what the caller wrote, with date and version.
-
-        Parameters
-        ----------
-        title, purpose, period, author : str, optional
-            Texts; a blank one is not given.
-        date : str or date, optional
-            As in `report_date`.
-        """
-        texts = {"title": title, "purpose": purpose, "period": period, "author": author}
-        words: dict[str, Any] = {name: _text(name, value) for name, value in texts.items()}
+    @shared_keywords(HeadingKeywords)
+    def given(cls, **heading: Unpack[HeadingKeywords]) -> "Provenance":
+        """Return the record of what the caller wrote, with date and version."""
+        date = heading.pop("date")
+        words: dict[str, Any] = {name: _text(name, value) for name, value in heading.items()}
         return cls(**words, date=report_date(date), version=library_version())
 
     def with_inputs(self, *inputs: RankingData | str, **settings: Any) -> "Provenance":

@@ -5,6 +5,7 @@ import pytest
 
 from equirank import DataError, Ranking, as_ranking_data, audit, evaluate
 from equirank.auditing.tables.gap_tables import detectable_gap
+from equirank.core.evaluation import Result
 from equirank.datasets import load_hiring
 
 
@@ -70,24 +71,22 @@ def test_without_relevance_only_places_and_exposure(one_list):
     assert len(one_list.tables["metrics"]) == 0
 
 
-class Told:
+def told(direction, null, replicates):
     """What a test and a bootstrap gave."""
-
-    def __init__(self, direction, null, replicates):
-        self.metric = type("Metric", (), {"direction": direction})
-        self.null, self.replicates = np.array(null), np.array(replicates)
+    metric = type("Metric", (), {"direction": direction})
+    return Result(metric, None, np.array(replicates), None, np.nan, None, np.array(null))
 
 
 @pytest.mark.slow
 def test_detectable_gap_by_hand():
     null, replicates = np.arange(101) / 100, [0.4, 0.6]  # the quantile at 0.95 is 0.95
     error = np.std(replicates, ddof=1) * np.sqrt(2)
-    found = detectable_gap(Told("lower", null, replicates), 0.95, 2)
+    found = detectable_gap(told("lower", null, replicates), 0.95, 2)
     assert found == pytest.approx(0.95 + 0.8416212 * error)
     # a ratio that is better the higher it is: draws are turned, and so is the answer
-    found = detectable_gap(Told("higher", -null, replicates), 0.95, 2)
+    found = detectable_gap(told("higher", -null, replicates), 0.95, 2)
     assert found == pytest.approx(0.05 - 0.8416212 * error)
-    assert np.isnan(detectable_gap(Told("lower", [np.nan], replicates), 0.95, 2))
+    assert np.isnan(detectable_gap(told("lower", [np.nan], replicates), 0.95, 2))
 
 
 def test_worst_first_with_the_values_of_evaluate(hiring):
@@ -136,6 +135,22 @@ def changed():
     data = load_hiring().select(slice(0, 8))
     other = Ranking.from_scores(data, data.to_original(data.X[:, 1]))
     return data, other, audit(data, against=other, protected="sex=female", **QUICK)
+
+
+def test_without_resampling_nothing_is_drawn(monkeypatch):
+    data = load_hiring().select(slice(0, 3))
+    other = Ranking.from_scores(data, data.to_original(data.X[:, 1]))
+
+    def drawn(*args, **options):
+        raise AssertionError("nothing is to be drawn")
+
+    for name in ("query_counts", "item_counts", "paired_tests"):
+        monkeypatch.setattr(f"equirank.core.inference.{name}", drawn)
+    table = audit(data, against=other, n_boot=0, n_permutations=0).tables["comparison"]
+    assert len(table)
+    assert np.isfinite(table["difference"]).all()
+    for column in ("low", "high", "p_value"):
+        assert np.isnan(table[column]).all()
 
 
 @pytest.mark.slow

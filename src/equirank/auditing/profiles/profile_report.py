@@ -1,14 +1,19 @@
 """What a profile adds to an audit: its tables, its text, and what the data lack for it."""
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
+from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
 
+from ...core.list_sums import ListSums
 from ...core.table import Table, make_table
+from ...kernels.column_names import TOTAL_COLUMNS
 from ..audit_plan import Plan
-from ..tables.profile_tables import RateTable, profile_tables
+from ..tables.profile_tables import GroupCounts, RateTable, counted_tables, profile_tables
 from .profile import load_profile
 
 __all__ = ["ProfileReport", "profile_report", "profile_table"]
@@ -64,20 +69,24 @@ def profile_report(plan: Plan, name: str, leave_out_small: bool, today: str) -> 
     tables: list[dict[str, Any]] = []
     reasons: tuple[str, ...] = ()
     absent: tuple[str, ...] = ()
-    score = plan.data.score
     for at, decision in enumerate(plan.decisions):
-        selected = decision.selected
-        if decision.among is not None:
-            selected = np.where(decision.among, selected, np.nan)
-        # The scores are the same for all decisions.
-        found = profile_tables(
-            profile, groups, selected=selected, score=score if at == 0 else None, **options
-        )
+        if plan.sums is not None:
+            counts = partial(_summed_counts, plan.sums, at)
+            found = counted_tables(profile, groups, counts, **options)
+        else:
+            selected = decision.selected
+            if decision.among is not None:
+                selected = np.where(decision.among, selected, np.nan)
+            # The scores are the same for all decisions.
+            score = plan.data.score if at == 0 else None
+            found = profile_tables(profile, groups, selected=selected, score=score, **options)
         reasons, absent = (*reasons, *found.reasons), found.absent
         for table in found.tables:
             words = decision.name if table.kind == "selection" else "above the median score"
             rows += _rows(table, words)
             tables.append(_facts(table, words))
+    if plan.sums is not None and any("scoring" in each.rates for each in profile.tables):
+        reasons = (*reasons, "Rates above the median score need the rows of every list")
     facts: dict[str, Any] = {name: getattr(profile, name) for name in TEXTS}
     facts |= {
         "checked": str(profile.checked),
@@ -90,6 +99,33 @@ def profile_report(plan: Plan, name: str, leave_out_small: bool, today: str) -> 
         "tables": tables,
     }
     return ProfileReport(rows, facts, profile.outdated(date.fromisoformat(today)))
+
+
+def _summed_counts(sums: ListSums, at: int, names: Sequence[str], kind: str) -> GroupCounts | None:
+    """Return the numbers of people of one attribute or two crossed ones from sums over lists."""
+    plan, some = sums.plan, sums.decided(at)
+    key = tuple(sorted(names, key=list(plan.groups).index))
+    if kind != "selection" or key not in plan.keys:
+        return None
+    index = plan.keys.index(key)
+    mine = slice(*plan.first[index : index + 2].tolist())
+    counted = sums if some is None else some
+    table = np.stack([
+        counted.sums["totals"][:, mine, TOTAL_COLUMNS.index("people")].sum(axis=0),
+        sums.sums["totals"][:, mine, len(TOTAL_COLUMNS) + at].sum(axis=0),
+    ])  # fmt: skip
+    labels = [[str(label) for label in plan.groups[name]] for name in names]
+    if len(names) > 1:
+        table = table.reshape(2, *(len(plan.groups[name]) for name in key))
+        table = (table if key == tuple(names) else table.swapaxes(1, 2)).reshape(2, -1)
+    return GroupCounts(
+        tuple(" & ".join(each) for each in product(*labels)),
+        np.rint(table[0]).astype(np.int64),
+        table[1],
+        round(float(counted.sums["unknown"][index, 0])),
+        float(sums.sums["unknown"][index, 4 + at]),
+        0 if some is None else sums.n_rows - some.n_people,
+    )
 
 
 def profile_table(report: ProfileReport | None) -> Table:

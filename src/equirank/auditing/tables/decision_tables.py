@@ -1,12 +1,15 @@
 """The table of decisions: who was selected, compared within lists and in one pool."""
 
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any
 
 import numpy as np
 
+from ...core.list_sums import ListSums
 from ...core.outcomes import Decision
 from ...core.table import Table, make_table
+from ...kernels.column_names import CLAIM_COLUMNS, TOTAL_COLUMNS
 from ...kernels.prefixes import wilson_interval
 from ...kernels.segments import divide
 from ...statistics import (
@@ -17,6 +20,7 @@ from ...statistics import (
     shortfall,
     two_proportion_z,
 )
+from ...statistics.stratified import MantelHaenszel, stratified_ratio
 from ..audit_plan import Audited, Plan
 
 __all__ = ["decisions_table"]
@@ -42,14 +46,19 @@ def decisions_table(plan: Plan) -> Table:
     else with a known label, or the reference. ``ratio`` compares within lists and has the interval
     of the Mantel-Haenszel ratio; ``pooled_ratio`` and ``z`` take all people as one list, and
     ``highest_ratio`` is the rate divided by the highest rate of a group. ``exact_p``, ``mid_p`` and
-    ``flip`` need whole counts, so ties at a cutoff leave them out. At a stage, ``overall_rate`` and
+    ``flip`` need whole counts, so ties at a cutoff leave them out. From sums over lists there are
+    neither exact p-values nor Breslow and Day's test. At a stage, ``overall_rate`` and
     ``overall_ratio`` are those of everyone instead of those who reached it.
     """
     rows = [
         row
         for each in plan.audited
-        for decision in plan.decisions
-        for row in _rows(plan, each, decision)
+        for at, decision in enumerate(plan.decisions)
+        for row in (
+            _rows(plan, each, decision)
+            if plan.sums is None
+            else _summed_rows(plan, plan.sums, each, at)
+        )
     ]
     return make_table(COLUMNS, rows)
 
@@ -60,9 +69,9 @@ def _rows(plan: Plan, each: Audited, decision: Decision) -> list[dict[str, Any]]
         inside = inside[decision.among[inside]]
     cell = plan.data.query_of_rows()[inside] * each.n_groups + each.attribute.codes[inside]
     n_cells = plan.data.n_queries * each.n_groups
-    people = np.bincount(cell, minlength=n_cells).reshape(-1, each.n_groups)
+    people = np.bincount(cell, minlength=n_cells).astype(float).reshape(-1, each.n_groups)
     selected = np.bincount(cell, decision.selected[inside], n_cells).reshape(people.shape)
-    rates = divide(selected.sum(axis=0), people.sum(axis=0).astype(float))
+    rates = divide(selected.sum(axis=0), people.sum(axis=0))
     overall = divide(selected.sum(axis=0), each.attribute.sizes.astype(float))
     known = rates[~np.isnan(rates)]
     highest = float(known.max()) if len(known) else float("nan")
@@ -91,6 +100,85 @@ def _rows(plan: Plan, each: Audited, decision: Decision) -> list[dict[str, Any]]
             other = float(overall[each.reference])
         rows.append(row | _overall(decision, overall, code, other))
     return rows
+
+
+def _summed_rows(plan: Plan, sums: ListSums, each: Audited, at: int) -> list[dict[str, Any]]:
+    """Return the rows of one attribute and decision from sums over lists."""
+    index, some, decision = plan.group_indices(each), sums.decided(at), plan.decisions[at]
+    # who was not decided about is selected nowhere, so the selected are those of everyone
+    selected = plan.selected_by_group(each, at)
+    counted = sums if some is None else some
+    people = counted.sums["totals"][:, index, TOTAL_COLUMNS.index("people")].sum(axis=0)
+    rates, sizes = divide(selected, people), plan.group_sizes(each).astype(float)
+    overall, known = divide(selected, sizes), rates[~np.isnan(rates)]
+    highest = float(known.max()) if len(known) else float("nan")
+    everyone = float(people.sum()), float(selected.sum())
+    rows = []
+    for code, group in enumerate(each.groups):
+        a, n1 = float(selected[code]), float(people[code])
+        b, n2 = max(everyone[1] - a, 0.0), everyone[0] - n1
+        rest = sizes.sum() - sizes[code]
+        other, source, g = b / rest if rest else np.nan, counted, int(index[code])
+        if each.reference is not None:
+            b, n2 = float(selected[each.reference]), float(people[each.reference])
+            other = float(overall[each.reference])
+        head: dict[str, Any] = {
+            "attribute": each.name,
+            "decision": decision.name,
+            "group": group,
+            "against": "rest" if each.reference is None else each.groups[each.reference],
+            "highest_ratio": float(rates[code] / highest) if highest > 0 else np.nan,
+        }
+        head |= _share(plan, np.array([a]), np.array([n1]))
+        if code == each.reference:
+            empty = _nobody() | {"against": ""}
+            rows.append(empty | head | {"against": ""} | _overall(decision, overall, code))
+            continue
+        if each.reference is not None:
+            source, g = sums.compared(each.by, group, -1 if some is None else at), 0
+        e = at if some is None else 0
+        terms = source.sums["decided"][e, g]
+        claims = source.sums["claims"][:, g].sum(axis=0)
+        x, y, chosen = claims[len(CLAIM_COLUMNS) + 4 * e :][:3]
+        spread, above, below, expected, variance, at_rate = terms.tolist()
+        within = stratified_ratio(
+            x, y, spread, above, below, chosen - expected, variance, (a, n1, b, n2),
+            lists=int(claims[0]), people=claims[1] + claims[2], level=plan.level,
+        )  # fmt: skip
+        lacking = (expected - chosen, at_rate - chosen) if within.lists else (np.nan, np.nan)
+        row = head | _of_ratio(within, (a, n1, b, n2), *lacking)
+        rows.append(row | _overall(decision, overall, code, other))
+    return rows
+
+
+def _of_ratio(
+    within: MantelHaenszel, totals: Sequence[float], lacking: float, against: float
+) -> dict[str, Any]:
+    """Return the cells of a stratified ratio, of totals and of the shortfall."""
+    pooled = two_proportion_z(*totals)
+    return {
+        "other_selected": totals[2],
+        "other_people": int(totals[3]),
+        "other_rate": totals[2] / totals[3] if totals[3] else np.nan,
+        "ratio": within.estimate,
+        "ratio_low": within.low,
+        "ratio_high": within.high,
+        "pooled_ratio": within.pooled,
+        "z": pooled.statistic,
+        "z_p": pooled.p_value,
+        "exact_p": np.nan,
+        "mid_p": np.nan,
+        "odds_ratio": within.odds_ratio,
+        "mh_test": within.statistic,
+        "mh_p": within.p_value,
+        "breslow_day_p": np.nan,
+        "shortfall": lacking,
+        "shortfall_reference": against,
+        "flip": "",
+        "to_four_fifths": np.nan,
+        "lists": within.lists,
+        "note": within.reason or within.note or (ADDED if within.added else ""),
+    }
 
 
 def _overall(
@@ -133,31 +221,9 @@ def _compared(
     counts = a, n1, b, n2
     within = mantel_haenszel(*counts, level=plan.level)
     totals = [float(part.sum()) for part in counts]
-    pooled = two_proportion_z(*totals)
     lacking = shortfall(*counts)
-    row = {
-        "other_selected": totals[2],
-        "other_people": int(totals[3]),
-        "other_rate": totals[2] / totals[3] if totals[3] else np.nan,
-        "ratio": within.estimate,
-        "ratio_low": within.low,
-        "ratio_high": within.high,
-        "pooled_ratio": within.pooled,
-        "z": pooled.statistic,
-        "z_p": pooled.p_value,
-        "exact_p": np.nan,
-        "mid_p": np.nan,
-        "odds_ratio": within.odds_ratio,
-        "mh_test": within.statistic,
-        "mh_p": within.p_value,
-        "breslow_day_p": breslow_day(*counts).p_value,
-        "shortfall": lacking.estimate,
-        "shortfall_reference": lacking.against_reference,
-        "flip": "",
-        "to_four_fifths": np.nan,
-        "lists": within.lists,
-        "note": within.reason or within.note or (ADDED if within.added else ""),
-    }
+    row = _of_ratio(within, totals, lacking.estimate, lacking.against_reference)
+    row["breslow_day_p"] = breslow_day(*counts).p_value
     stacked = np.stack(counts)
     if np.abs(stacked - np.rint(stacked)).max() > WHOLE:
         return row

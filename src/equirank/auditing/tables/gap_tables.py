@@ -37,7 +37,7 @@ def comparison_table(measured: Measured, other: Measured | None) -> Table:
 
     ``value`` belongs to the audited ranking, ``other`` to the one it is compared with. The interval
     is a bootstrap over lists; the p-value is that of the paired randomisation test, not corrected
-    for the number of rows. With one shared list they are undefined.
+    for the number of rows. With one shared list, or without resampling, they are undefined.
     """
     rows: list[dict[str, Any]] = []
     if other is not None:
@@ -46,7 +46,9 @@ def comparison_table(measured: Measured, other: Measured | None) -> Table:
         keys = [key for key in results_a if key in results_b]
         a = _evaluation(measured, [results_a[key] for key in keys])
         b = _evaluation(other, [results_b[key] for key in keys])
-        for key, row in zip(keys, a.versus(b), strict=True):
+        none = {} if measured.plan.n_boot else {"n_boot": 0}
+        none |= {} if measured.plan.n_permutations else {"n_permutations": 0}
+        for key, row in zip(keys, a.versus(b, **none), strict=True):
             values = {name: row[name] for name in ("value", "other", "difference", "low", "high")}
             values |= {"p_value": row["p_random"]}
             names = dict(zip(("attribute", "metric", "group"), key, strict=True))
@@ -122,21 +124,22 @@ def metrics_table(measured: Measured) -> Table:
 
 def _row(measured: Measured, result: Result) -> dict[str, Any]:
     metric = result.metric
-    low, high = measured.interval(result.replicates)
-    bounds = measured.interval(result.replicates, level=2.0 * measured.plan.level - 1.0)
+    level, n = measured.plan.level, measured.evaluation.sample_size
+    low, high = result.interval(level, n)
+    bounds = result.interval(max(2.0 * level - 1.0, 0.0), n)
     chance = value_by_chance(result)
     return {
         "name": str(metric),
         "value": result.summary[0],
         "chance": chance,
         "corrected": metric.ideal + result.summary[0] - chance,
-        "low": float(low),
-        "high": float(high),
-        "bound_low": float(bounds[0]),
-        "bound_high": float(bounds[1]),
+        "low": low,
+        "high": high,
+        "bound_low": bounds[0],
+        "bound_high": bounds[1],
         "p_value": result.p_value,
-        "detectable": detectable_gap(result, measured.plan.level, measured.evaluation.sample_size),
-        "n_queries": measured.plan.data.n_queries - result.n_skipped,
+        "detectable": detectable_gap(result, level, n),
+        "n_queries": measured.plan.n_queries - result.n_skipped,
         "n_skipped": result.n_skipped,
         "direction": metric.direction,
         "summary": metric.summary(),
@@ -149,12 +152,7 @@ def value_by_chance(result: Result) -> float:
     The ideal value for a metric without bias, NaN without permutations.
     """
     metric = result.metric
-    if not metric.biased:
-        return float(metric.ideal)
-    if result.null is None or not np.isfinite(result.null).any():
-        return float("nan")
-    sign = 1.0 if metric.direction == "lower" else -1.0
-    return sign * float(result.null[np.isfinite(result.null)].mean())
+    return result.chance if metric.biased else float(metric.ideal)
 
 
 def detectable_gap(result: Result, level: float, n: int) -> float:
@@ -163,13 +161,13 @@ def detectable_gap(result: Result, level: float, n: int) -> float:
     The quantile at ``level`` of the values under permuted groups, plus ``z_0.8`` standard errors.
     NaN without a test or replicates.
     """
-    if result.null is None or result.replicates is None or not np.isfinite(result.null).any():
+    edge = result.edge(level)
+    if result.replicates is None or np.isnan(edge):
         return float("nan")
     sign = 1.0 if result.metric.direction == "lower" else -1.0
     normal = NormalDist()
     factor = normal.inv_cdf((1.0 + level) / 2.0) + normal.inv_cdf(POWER)
     error = float(detectable_difference(result.replicates, level, n)) / factor
-    edge = float(np.quantile(result.null[np.isfinite(result.null)], level))
     return sign * (edge + normal.inv_cdf(POWER) * error)
 
 
@@ -183,18 +181,12 @@ def queries_table(measured: Measured) -> Table:
     Lists are sorted by the focus group's absolute position difference divided by the list length.
     """
     shorts = list(dict.fromkeys(gap.short for gap in measured.gaps))
-    data = measured.plan.data
-    sizes = np.diff(data.offsets)
     rows: list[dict[str, Any]] = []
     for each in measured.plan.audited:
-        difference = measured.position_differences(each)[:, each.focus]
+        labels, sizes, difference, columns = measured.unequal_lists(each)
         order = np.argsort(-np.nan_to_num(np.abs(difference / sizes), nan=-1.0), kind="stable")
-        columns: dict[str, np.ndarray] = {}
-        for gap in measured.gaps:
-            if gap.audited is each and gap.short in shorts and gap.short not in columns:
-                columns[gap.short] = measured.result(gap.metric).values.value
         for query in order[:MOST_QUERIES].tolist():
-            row = {"query": as_label(data.qids[query]), "size": sizes[query]}
+            row = {"query": as_label(labels[query]), "size": sizes[query]}
             row |= {"attribute": each.name, "group": each.groups[each.focus]}
             row |= {"position_difference": difference[query]}
             rows.append(row | {s: columns[s][query] if s in columns else np.nan for s in shorts})

@@ -6,13 +6,16 @@ from typing import Any
 import numpy as np
 
 from ...core.labels import MISSING
+from ...core.list_sums import ListSums
+from ...core.sums_plan import MOST_PAIRED
 from ...core.table import Table, make_table
 from ...kernels.prefixes import log_ratio_interval, wilson_interval
 from ...kernels.segments import divide
 from ...metrics import pairwise_accuracy_matrix
+from ...metrics.fairness.pairwise import OTHERS
 from ..audit_plan import Audited, Plan
 from ..compared import Compared
-from ..measured import MOST_PAIRED, Measured
+from ..measured import Measured
 from ..people import expected_positions, list_shares
 
 __all__ = [
@@ -58,7 +61,7 @@ def _group_rows(measured: Measured, compared: Compared, each: Audited) -> list[d
     known = measured.plan.data.y is not None
     differences = np.array([compared.position_of(each.name, code) for code in range(*n)])
     claims = [compared.claim_of(each.name, code) for code in range(*n)]
-    empty, share = np.full(n, np.nan), totals.people / totals.people.sum()
+    empty, share = np.full(n, np.nan), totals.people / max(totals.people.sum(), 1)
     columns: dict[str, Any] = {
         "attribute": [each.name] * each.n_groups,
         "group": each.groups,
@@ -141,8 +144,12 @@ def exposure_merit_table(measured: Measured) -> Table:
 def pairwise_table(measured: Measured) -> Table:
     """Return how often the better item of one group ranks above the worse of another, per pair."""
     rows = []
-    for each in measured.plan.audited if measured.plan.data.y is not None else ():
+    plan = measured.plan
+    for each in plan.audited if plan.data.y is not None else ():
         if each.n_groups > MOST_PAIRED:
+            continue
+        if plan.sums is not None:
+            rows += _summed_pairs(plan, plan.sums, each)
             continue
         for row in pairwise_accuracy_matrix(None, measured.plan.ranking, None, by=each.key):
             rows.append(
@@ -158,6 +165,31 @@ def pairwise_table(measured: Measured) -> Table:
             )
     columns = "o:attribute o:group o:other f:accuracy i:n_pairs i:n_queries o:kind"
     return make_table(columns, rows)
+
+
+def _summed_pairs(plan: Plan, sums: ListSums, each: Audited) -> list[dict[str, Any]]:
+    """Return the rows of one attribute from sums; too many groups before merging have none."""
+    index = plan.group_indices(each)
+    rows = []
+    for code, group in enumerate(each.groups):
+        others = [*zip(each.groups, index.tolist(), strict=True), (OTHERS, -1)]
+        for name, other in others:
+            kind = "inter" if other < 0 else "intra" if name == group else "pair"
+            total, lists, pairs = sums.sums["pairs_with_others"][index[code]]
+            if other >= 0:
+                total, lists, pairs = sums.sums["pairs"][index[code], other]
+            rows.append(
+                {
+                    "attribute": each.name,
+                    "group": group,
+                    "other": name,
+                    "accuracy": total / lists if lists else np.nan,
+                    "n_pairs": round(pairs),
+                    "n_queries": round(lists),
+                    "kind": kind,
+                }
+            )
+    return rows
 
 
 #: A group with a smaller share of all people is a small cell ...
@@ -199,6 +231,8 @@ def unknown_table(plan: Plan) -> Table:
     all people, ``exposure`` their share of all exposure (lists count alike), ``rate`` the share
     selected of those about whom it was decided.
     """
+    if plan.sums is not None:
+        return make_table(UNKNOWN_COLUMNS, _summed_unknown(plan, plan.sums))
     rows: list[dict[str, Any]] = []
     data, query = plan.data, plan.data.query_of_rows()
     position = exposure = np.full(data.n_rows, np.nan)
@@ -228,6 +262,32 @@ def unknown_table(plan: Plan) -> Table:
     return make_table(UNKNOWN_COLUMNS, rows)
 
 
+def _summed_unknown(plan: Plan, sums: ListSums) -> list[dict[str, Any]]:
+    rows = []
+    for each in plan.audited:
+        people, lists, position, share, *selected = sums.sums["unknown"][
+            sums.plan.keys.index(each.by)
+        ].tolist()
+        key = sums.plan.keys.index(each.by)
+        for at, decision in enumerate(plan.decisions if people else ()):
+            some, chosen = sums.decided(at), selected[at]
+            decided = people if some is None else float(some.sums["unknown"][key, 0])
+            rows.append(
+                {
+                    "attribute": each.name,
+                    "decision": decision.name,
+                    "size": round(people),
+                    "share": people / plan.n_rows,
+                    "n_queries": round(lists),
+                    "mean_position": position / lists if plan.ordered else np.nan,
+                    "exposure": share / plan.n_queries if plan.ordered else np.nan,
+                    "selected": chosen,
+                    "rate": chosen / decided if decided else np.nan,
+                }
+            )
+    return rows
+
+
 def small_cells(people: np.ndarray, selected: np.ndarray) -> np.ndarray:
     """Return which groups are too small for a reliable rate.
 
@@ -237,7 +297,7 @@ def small_cells(people: np.ndarray, selected: np.ndarray) -> np.ndarray:
     >>> small_cells(np.array([900, 90, 10]), np.array([90, 9, 1]))
     array([False, False,  True])
     """
-    rate = selected.sum() / people.sum()
+    rate = selected.sum() / max(people.sum(), 1)
     small: np.ndarray = (people < SMALL_SHARE * people.sum()) | (people * rate < SMALL_SELECTED)
     return small
 

@@ -1,101 +1,120 @@
-"""The table of what unknown labels could change: known people only, and bounds."""
+"""The table of what unknown labels could change: known people only, bounds, and corrected."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ...core.table import Table, make_table
 from ...kernels.segments import divide, segment_sum
+from ...metrics.fairness.selection import FOUR_FIFTHS
+from ...statistics.corrected_labels import CorrectedEstimate, corrected_measure
+from ...statistics.parity_breakdown import check_parity, check_threshold
 from ...statistics.unknown_labels import CompletionBounds, bounds_of_sides
 from ..audit_plan import Audited, Plan
-from ..people import expected_positions, list_shares
+from ..label_answers import LabelColumn, Labels, label_columns, label_sides, labels_of
+from ..label_claims import refused_words
+from ..label_metrics import metric_label_rows
+from ..measured import Gap, Measured
 
-__all__ = ["labels_table"]
+__all__ = ["gap_label_rows", "labels_table"]
 
 
 LABEL_COLUMNS = (
     "o:attribute o:group o:measure o:answer o:method f:value f:low f:high b:sharp i:n_known "
-    "i:n_unknown"
+    "i:n_unknown f:breakdown f:breakdown_interval f:tipping_share o:assumption"
 )
+#: Most people for whom metrics are bounded and corrected unless a gate names them.
+MOST_ROWS = 200_000
+EMPTY: dict[str, Any] = dict.fromkeys(
+    ("value", "low", "high", "breakdown", "breakdown_interval", "tipping_share"), np.nan
+) | {"sharp": False, "assumption": ""}
 
 
-@dataclass(frozen=True, eq=False)
-class _Column:
-    """A number per row that does not depend on labels, and what is computed from it."""
+def labels_table(measured: Measured) -> Table:
+    """Return the answers about each group of attributes whose labels are not all known.
 
-    name: str
-    values: np.ndarray
-    measure: str
-    average: str
-    among: np.ndarray | None = None
-
-
-def labels_table(plan: Plan) -> Table:
-    """Return the answers about each group of attributes with unknown labels.
-
-    Of every measure, the answer ``known`` is the value of the people whose label is known, and
-    ``bounds`` the smallest and largest value over all completions of the unknown labels; a second
-    row has their Imbens-Manski interval, if there are several lists and resamples.
+    Of every measure, the answer ``known`` is the value of the people whose label is known,
+    ``bounds`` the smallest and largest value over all completions of the unknown labels, with a
+    second row for their Imbens-Manski interval if there are several lists and resamples, and
+    ``corrected`` the estimate that uses what else is known, with its assumption. Differences and
+    ratios are corrected within lists. The metrics of the table of gaps have rows, too, unless there
+    are over 200,000 people (20,000 in one list); a metric without bounds states why.
     """
-    columns = list(_columns(plan)) if any(each.attribute.n_unknown for each in plan.audited) else []
+    plan = measured.plan
+    if plan.sums is not None:  # the bounds need the rows of every list
+        return make_table(LABEL_COLUMNS, [])
+    doubtful = [each for each in plan.audited if _doubtful(plan, each)]
+    columns = list(label_columns(plan)) if doubtful else []
     rows = [
         row
-        for each in plan.audited
-        if each.attribute.n_unknown
+        for each in doubtful
         for code in range(each.n_groups)
         for column in columns
         for row in _rows(plan, each, code, column)
     ]
+    if plan.data.n_rows <= MOST_ROWS // (10 if plan.one_list else 1) and plan.n_boot:
+        rows += [row for gap in measured.gaps for row in gap_label_rows(plan, gap)]
     return make_table(LABEL_COLUMNS, rows)
 
 
-def _columns(plan: Plan) -> Iterator[_Column]:
-    """Yield the measures of positions and exposure, if there is an order, and of decisions."""
-    if plan.ordered:
-        position = expected_positions(plan.ranking)
-        yield _Column("mean_position", position, "mean", "lists")
-        yield _Column("position_difference", position, "difference", "lists")
-        sizes = np.diff(plan.data.offsets)
-        exposure = list_shares(plan.ranking) * np.repeat(sizes, sizes)
-        yield _Column("exposure", exposure, "share", "people")
-        yield _Column("exposure_difference", exposure, "difference", "lists")
-    for each in plan.decisions:
-        selected = np.asarray(each.selected, dtype=np.float64)
-        yield _Column(f"rate, {each.name}", selected, "mean", "people", each.among)
-        yield _Column(f"impact_ratio, {each.name}", selected, "ratio", "people", each.among)
-
-
-def _rows(plan: Plan, each: Audited, code: int, column: _Column) -> Iterator[dict[str, Any]]:
-    compares = column.measure in ("difference", "ratio")
-    if compares and code == each.reference:
+def gap_label_rows(plan: Plan, gap: Gap) -> Iterator[dict[str, Any]]:
+    """Yield what unknown labels mean for a metric of one attribute."""
+    each = gap.audited
+    if each.crossed or not _doubtful(plan, each):
         return
+    known = int(each.attribute.known.sum())
+    shared: dict[str, Any] = {"attribute": each.name, "group": gap.group, "measure": gap.short}
+    shared |= {"n_known": known, "n_unknown": len(each.attribute.codes) - known}
+    for row in metric_label_rows(plan, each, gap.metric):
+        yield EMPTY | shared | row
+
+
+def _doubtful(plan: Plan, each: Audited) -> bool:
+    """Return whether a label is unknown, or the labels of a part were recorded with errors."""
+    return each.attribute.doubtful or any(plan.data.attribute(name).doubtful for name in each.by)
+
+
+def _rows(plan: Plan, each: Audited, code: int, column: LabelColumn) -> Iterator[dict[str, Any]]:
+    if column.measure in ("difference", "ratio") and code == each.reference:
+        return
+    labels = labels_of(plan, each, code, column.among)
+    n_known = int(each.attribute.known[labels.rows].sum())
+    shared: dict[str, Any] = {
+        "attribute": each.name,
+        "group": each.groups[code],
+        "measure": column.name,
+        "n_known": n_known,
+        "n_unknown": len(labels.rows) - n_known,
+    }
+    value = _known_value(plan, each, code, column)
+    yield EMPTY | shared | {"answer": "known", "method": "known_labels", "value": value}
+    for row in _bounds_rows(_bounds(plan, each, code, column), column):
+        yield EMPTY | shared | row
+    for row in _corrected_rows(plan, labels, column):
+        yield EMPTY | shared | row
+
+
+def _bounds(plan: Plan, each: Audited, code: int, column: LabelColumn) -> CompletionBounds:
+    """Return the bounds of a column's measure over all completions."""
+    compares = column.measure in ("difference", "ratio")
     side, third = _sides(plan, each, code, compares)
     kept = np.arange(len(side)) if column.among is None else np.flatnonzero(column.among)
-    known = kept[each.attribute.known[kept]]
     found = bounds_of_sides(
         column.values[kept], side[kept], np.searchsorted(kept, plan.data.offsets),
         measure=column.measure, third=third, average=column.average,
         level=plan.level, n_boot=plan.n_boot, random_state=plan.seed,
     )  # fmt: skip
-    sharp = found.sharp and not (each.crossed and third)
-    shared: dict[str, Any] = {
-        "attribute": each.name,
-        "group": each.groups[code],
-        "measure": column.name,
-    }
-    shared |= {"n_known": len(known), "n_unknown": len(kept) - len(known)}
-    value = _known_value(column, side, known, plan.data.offsets)
-    for row in _answers(value, replace(found, sharp=sharp), column):
-        yield shared | row
+    return replace(found, sharp=found.sharp and not (each.crossed and third))
 
 
-def _known_value(
-    column: _Column, side: np.ndarray, known: np.ndarray, offsets: np.ndarray
-) -> float:
+def _known_value(plan: Plan, each: Audited, code: int, column: LabelColumn) -> float:
     """Return the measure of the known people; lists share exposure among them."""
-    values, cuts = column.values[known], np.searchsorted(known, offsets)
+    side, _ = _sides(plan, each, code, column.measure in ("difference", "ratio"))
+    kept = np.arange(len(side)) if column.among is None else np.flatnonzero(column.among)
+    known = kept[each.attribute.known[kept]]
+    values, cuts = column.values[known], np.searchsorted(known, plan.data.offsets)
     if column.measure == "share":
         sizes = np.diff(cuts)
         mean = divide(segment_sum(values, cuts), sizes)
@@ -105,42 +124,74 @@ def _known_value(
     ).known
 
 
-def _answers(known: float, found: CompletionBounds, column: _Column) -> Iterator[dict[str, Any]]:
-    """Yield the rows of one measure; the interval of a rate ends at 0 and 1."""
-    empty = {"value": np.nan, "low": np.nan, "high": np.nan, "sharp": False}
-    yield empty | {"answer": "known", "method": "known_labels", "value": known}
+def _bounds_rows(found: CompletionBounds, column: LabelColumn) -> Iterator[dict[str, Any]]:
+    """Yield the bounds and their interval; that of a rate ends at 0 and 1."""
     ends = {"low": found.low, "high": found.high, "sharp": found.sharp}
-    yield empty | {"answer": "bounds", "method": "completions"} | ends
+    yield {"answer": "bounds", "method": "completions"} | ends
     low, high = found.interval_low, found.interval_high
     if not np.isnan(low):
         if column.measure == "mean" and column.average == "people":
             low, high = max(low, 0.0), min(high, 1.0)
-        yield empty | {"answer": "bounds", "method": "imbens_manski", "low": low, "high": high}
+        yield {"answer": "bounds", "method": "imbens_manski", "low": low, "high": high}
+
+
+def _corrected_rows(plan: Plan, labels: Labels, column: LabelColumn) -> Iterator[dict[str, Any]]:
+    """Yield the corrected estimate, or why there is none."""
+    refused = labels.refused or refused_words(labels)
+    if refused:
+        yield {"answer": "corrected", "method": "refused", "assumption": refused}
+        return
+    values = column.values[labels.rows]
+    average = "within" if column.within else column.average
+    compares = column.measure in ("difference", "ratio")
+    found = corrected_measure(
+        labels.model, labels.code, values, measure=column.measure, average=average,
+        level=plan.level, n_boot=plan.n_boot, seed=plan.seed,
+        reference=labels.reference if compares else None,
+    )  # fmt: skip
+    if found.reason:
+        yield {"answer": "corrected", "method": "refused", "assumption": found.reason}
+        return
+    numbers: dict[str, Any] = {"value": found.value, "low": found.low, "high": found.high}
+    if compares and labels.reference is None and plan.n_boot > 1:
+        parity = check_parity(
+            labels.model, labels.code, values, level=plan.level, n_boot=plan.n_boot, seed=plan.seed
+        )
+        names = ("breakdown", "breakdown_interval", "tipping_share")
+        numbers |= {name: getattr(parity, name) for name in names}
+    shared = {"answer": "corrected", "method": found.method, "assumption": found.assumption}
+    yield shared | numbers
+    if column.measure == "ratio" and labels.reference is None and plan.n_boot > 1:
+        limit = check_threshold(
+            labels.model, labels.code, values, threshold=FOUR_FIFTHS, level=plan.level,
+            n_boot=plan.n_boot, seed=plan.seed,
+        )  # fmt: skip
+        if not limit.reason:
+            undone = {name: getattr(limit, name) for name in ("breakdown", "breakdown_interval")}
+            yield shared | {"method": f"threshold {FOUR_FIFTHS:g}"} | undone
+    yield from _from_probabilities(found, shared)
+
+
+def _from_probabilities(
+    found: CorrectedEstimate, shared: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the range that probabilities allow, and the weighted value inside it."""
+    if found.method == "frechet":
+        ends = {"low": found.range_low, "high": found.range_high}
+        yield shared | {"method": "frechet_range", "assumption": "probabilities are right"} | ends
+        yield shared | {"method": "weighted", "value": found.weighted}
 
 
 def _sides(plan: Plan, each: Audited, code: int, compares: bool) -> tuple[np.ndarray, bool]:
     """Return the sides of all rows: 1, 0, 2 for neither, -1 for unknown; and if 2 is possible.
 
-    In an intersection, a person one of whose labels is known and differs from the group's is not in
-    it, whatever the other label. Compared with a reference, such people count as unknown, so that
-    the bounds are not sharp.
+    Compared with a reference, people of an intersection one of whose labels is unknown count as
+    unknown, so that the bounds are not sharp.
     """
     attribute = each.attribute
-    side = _membership(plan, each, code)
+    side = label_sides(plan, each, code)
     if each.reference is None or not compares:
         return side, False
-    other = _membership(plan, each, each.reference)
+    other = label_sides(plan, each, each.reference)
     result = np.where(attribute.known, np.where(side == 1, 1, np.where(other == 1, 0, 2)), -1)
     return result.astype(np.int8), each.n_groups > 2
-
-
-def _membership(plan: Plan, each: Audited, code: int) -> np.ndarray:
-    """Return 1 for people of a group, 0 for others, -1 where that is unknown."""
-    attribute = each.attribute
-    side = np.where(attribute.known, (attribute.codes == code).astype(np.int8), np.int8(-1))
-    of_group = np.flatnonzero(attribute.codes == code)[:1]
-    if each.crossed and len(of_group):
-        for name in each.by:
-            part = plan.data.attribute(name)
-            side[part.known & ~np.isin(part.codes, part.codes[of_group])] = 0
-    return side

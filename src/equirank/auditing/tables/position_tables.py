@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 
+from ...core.block_columns import prefix_grid
+from ...core.list_sums import ListSums
 from ...core.table import Table, as_label, make_table
 from ...kernels.prefixes import expected_counts
-from ..audit_plan import Audited
+from ..audit_plan import Audited, Plan
 from ..measured import Measured
 from ..measures import slot_positions
 
@@ -39,6 +41,9 @@ def prefix_shares_table(measured: Measured) -> Table:
     k items.
     """
     plan = measured.plan
+    if plan.sums is not None:
+        found = [row for each in plan.audited for row in _summed_rows(plan, plan.sums, each)]
+        return make_table(COLUMNS, found)
     shown = _shown(measured)
     cuts = prefixes(int(np.median(shown)) if len(shown) > 1 else int(shown[0]))
     enough = [shown >= k for k in cuts]
@@ -71,9 +76,11 @@ def prefixes(longest: int) -> list[int]:
     return found
 
 
-def largest_groups(each: Audited, most: int = MOST_GROUPS) -> list[int]:
+def largest_groups(
+    each: Audited, most: int = MOST_GROUPS, sizes: np.ndarray | None = None
+) -> list[int]:
     """Return the codes of the groups shown: all, or the focus and the largest others."""
-    size = each.attribute.sizes
+    size = each.attribute.sizes if sizes is None else sizes
     order = sorted(range(each.n_groups), key=lambda code: (code != each.focus, -size[code]))
     return sorted(order[:most])
 
@@ -131,6 +138,38 @@ def _rows(
                 "band": word,
             }
             for at, (k, _) in enumerate(parts)
+        ]
+    return rows
+
+
+def _summed_rows(plan: Plan, sums: ListSums, each: Audited) -> list[dict[str, Any]]:
+    """Return the shares of an attribute from sums, at up to 60 prefixes of their fixed grid."""
+    grid, key = prefix_grid(), sums.plan.keys.index(each.by)
+    lists, known = sums.sums["prefix_keys"][key].T
+    wanted = prefixes(int(sums.median_length()))
+    near = np.unique(np.searchsorted(grid, wanted).clip(max=len(grid) - 1))
+    at = near[(lists[near] > 0) & (grid[near] <= wanted[-1])]
+    rows: list[dict[str, Any]] = []
+    if len(at) == 0:
+        return rows
+    sizes = plan.group_sizes(each)
+    for code in largest_groups(each, sizes=sizes):
+        share, pooled = sums.sums["prefix_groups"][plan.group_indices(each)[code]].T
+        share, pooled = share[at] / lists[at], pooled[at] / lists[at]
+        low, high, word = _band(known[at], pooled, np.maximum(lists[at], 2))
+        rows += [
+            {
+                "attribute": each.name,
+                "group": each.groups[code],
+                "k": int(grid[cut]),
+                "share": share[i],
+                "pool_share": pooled[i],
+                "band_low": low[i],
+                "band_high": high[i],
+                "n_queries": int(lists[cut]),
+                "band": word,
+            }
+            for i, cut in enumerate(at.tolist())
         ]
     return rows
 

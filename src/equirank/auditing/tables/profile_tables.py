@@ -1,12 +1,12 @@
 """The tables that a profile asks for: rates of groups, their ratios, and who is counted beside."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...core.data import Attribute
+from ...core.attribute import Attribute
 from ...core.errors import DataError, suggest
 from ...core.inputs import shown
 from ...core.table import Table
@@ -21,7 +21,14 @@ from ...statistics import (
 )
 from ..profiles.profile import Profile, ProfileTable
 
-__all__ = ["ProfileTables", "RateTable", "profile_tables", "rate_table"]
+__all__ = [
+    "GroupCounts",
+    "ProfileTables",
+    "RateTable",
+    "counted_tables",
+    "profile_tables",
+    "rate_table",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,30 +217,110 @@ def profile_tables(
     >>> found.tables[0].median, found.tables[0].rows["ratio_to_highest"].round(2).tolist()
     (64.0, [0.45, 1.0])
     """
+    inputs = _inputs(attributes, selected, score)
+
+    def counts(names: Sequence[str], kind: str) -> GroupCounts | None:
+        return _counts(attributes, names, kind, inputs) if kind in inputs else None
+
+    return counted_tables(profile, attributes, counts, reference, leave_out_small)
+
+
+def counted_tables(
+    profile: Profile,
+    attributes: Mapping[str, Any],
+    counts: Callable[[Sequence[str], str], "GroupCounts | None"],
+    reference: Mapping[str, Any] | None,
+    leave_out_small: bool,
+) -> ProfileTables:
+    """Return the tables that a profile asks for, from numbers of people.
+
+    ``counts`` returns those of one attribute or two crossed ones, for rates of one kind
+    (``"selection"`` or ``"scoring"``), or None if they are not known. The other parameters are
+    those of `profile_tables`.
+    """
     columns = profile.columns_of(attributes)
     absent = tuple(each.name for each in profile.attributes if each.name not in columns)
     chosen = dict(reference if reference is not None else {})
     if reference is None and isinstance(profile.reference, dict):
         chosen = dict(profile.reference)
-    inputs = _inputs(attributes, selected, score)
     tables, reasons = [], []
     for wanted in profile.tables:
         if any(name in absent for name in wanted.by):
             continue
-        parts = [attributes[columns[name]] for name in wanted.by]
-        people = parts[0] if len(parts) == 1 else _crossed(parts[0], parts[1])
+        names = [columns[name] for name in wanted.by]
         given = [chosen.get(name, chosen.get(columns[name])) for name in wanted.by]
         compared = None if None in given else " & ".join(str(group) for group in given)
-        made = [kind for kind in wanted.rates if kind in inputs]
-        if not made:
+        made = {kind: counts(names, kind) for kind in wanted.rates}
+        if all(each is None for each in made.values()):
             lacking = " or ".join({"selection": "decisions", "scoring": "scores"}[each]
                                   for each in wanted.rates)  # fmt: skip
             reasons.append(f"{' x '.join(wanted.by)}: the data have no {lacking}")
         tables += [
-            _table(profile, wanted, kind, people, inputs, compared, leave_out_small)
-            for kind in made
+            _table(profile, wanted, kind, each, compared, leave_out_small)
+            for kind, each in made.items()
+            if each is not None
         ]
     return ProfileTables(tuple(tables), absent, tuple(reasons))
+
+
+@dataclass(frozen=True, eq=False)
+class GroupCounts:
+    """Numbers of people behind the rates of one table.
+
+    Attributes
+    ----------
+    groups : tuple of str
+        Names of the groups.
+    people, selected : ndarray
+        People of each group who were counted, and those selected (or scored above the median).
+    unknown_people, unknown_selected
+        The same of people whose group is unknown.
+    undecided : int
+        People who are not counted.
+    median : float
+        The median score; NaN for selections.
+    gap : callable, optional
+        The gap between the scores of two groups, given by their numbers.
+    """
+
+    groups: tuple[Any, ...]
+    people: np.ndarray
+    selected: np.ndarray
+    unknown_people: int
+    unknown_selected: float
+    undecided: int
+    median: float = float("nan")
+    gap: Callable[[int, int], float] | None = None
+
+
+def _counts(
+    attributes: Mapping[str, Attribute],
+    names: Sequence[str],
+    kind: str,
+    inputs: Mapping[str, np.ndarray],
+) -> GroupCounts:
+    """Return the numbers of people of one or two crossed attributes from arrays."""
+    parts = [attributes[name] for name in names]
+    attribute = parts[0] if len(parts) == 1 else _crossed(parts[0], parts[1])
+    values, median, score = inputs[kind], float("nan"), inputs.get("scoring")
+    counted = ~np.isnan(values)
+    if kind == "scoring":
+        if not counted.any():
+            raise DataError("score must have at least one score, and all are missing")
+        median = float(np.median(values[counted]))
+        values = np.where(counted, values > median, np.nan)
+    known, size = counted & (attribute.codes >= 0), len(attribute.categories)
+    unknown = counted & (attribute.codes < 0)
+    return GroupCounts(
+        attribute.categories,
+        np.bincount(attribute.codes[known], minlength=size),
+        np.bincount(attribute.codes[known], values[known], size),
+        int(unknown.sum()),
+        float(values[unknown].sum()),
+        int((~counted).sum()),
+        median,
+        None if score is None else lambda one, other: _gap(attribute.codes, score, one, other),
+    )
 
 
 def _crossed(first: Attribute, second: Attribute) -> Attribute:
@@ -276,49 +363,35 @@ def _table(
     profile: Profile,
     wanted: ProfileTable,
     kind: str,
-    attribute: Attribute,
-    inputs: Mapping[str, np.ndarray],
+    counts: GroupCounts,
     reference: str | None,
     leave_out_small: bool,
 ) -> RateTable:
-    values, median = inputs[kind], float("nan")
-    counted = ~np.isnan(values)
-    if kind == "scoring":
-        if not counted.any():
-            raise DataError("score must have at least one score, and all are missing")
-        median = float(np.median(values[counted]))
-        values = np.where(counted, values > median, np.nan)
-    known = counted & (attribute.codes >= 0)
-    size = len(attribute.categories)
-    people = np.bincount(attribute.codes[known], minlength=size)
-    chosen = np.bincount(attribute.codes[known], values[known], size)
     rows = rate_table(
-        attribute.categories,
-        people,
-        chosen,
+        counts.groups,
+        counts.people,
+        counts.selected,
         reference=reference,
         small_share=profile.small_share,
         leave_out_small=leave_out_small,
     )
-    rows = _with_statistics(rows, wanted.statistics, attribute, inputs.get("scoring"), reference)
-    unknown = counted & (attribute.codes < 0)
+    rows = _with_statistics(rows, wanted.statistics, counts.gap, reference)
     return RateTable(
         wanted.by,
         kind,
         rows,
         reference,
-        int(unknown.sum()),
-        float(values[unknown].sum()),
-        int((~counted).sum()),
-        median,
+        counts.unknown_people,
+        counts.unknown_selected,
+        counts.undecided,
+        counts.median,
     )
 
 
 def _with_statistics(
     rows: Table,
     wanted: Sequence[str],
-    attribute: Attribute,
-    score: np.ndarray | None,
+    gap: Callable[[int, int], float] | None,
     reference: str | None,
 ) -> Table:
     """Return the rows with the statistics against the reference, or the highest rate."""
@@ -355,11 +428,8 @@ def _with_statistics(
             columns["flip"] = np.full(len(rows), None, dtype=object)
             columns["flip"][others] = moved.flip.tolist()
             add("to_four_fifths", moved.to_four_fifths)
-        if "score_gap" in wanted and score is not None:
-            gaps = [
-                _gap(attribute.codes, score, code, at) for code in np.flatnonzero(others).tolist()
-            ]
-            add("score_gap", gaps)
+        if "score_gap" in wanted and gap is not None:
+            add("score_gap", [gap(code, at) for code in np.flatnonzero(others).tolist()])
     return Table({**rows.columns, **columns})
 
 

@@ -40,6 +40,7 @@ def checks_table(measured: Measured) -> Table:
 
 def _rows(measured: Measured, each: Audited, key: int) -> list[dict[str, Any]]:
     plan = measured.plan
+    from ...metrics.properties.position_checks import Arrangements
     from ...metrics.properties.property_bench import CHECKS
 
     names = list(CHECKS) if plan.data.y is not None else list(WITHOUT_MERIT)
@@ -50,10 +51,12 @@ def _rows(measured: Measured, each: Audited, key: int) -> list[dict[str, Any]]:
     observed = np.empty((len(lists), len(names)))
     pool = np.empty((pool_size, *observed.shape))
     for at, (position, truth, mask) in enumerate(progress(lists, "checking shapes")):
-        observed[at] = _numbers(names, position, truth, mask)
         rng = generator(plan.seed, 5, key, at)
-        for draw in range(pool_size):
-            pool[draw, at] = _numbers(names, position, truth, rng.permutation(mask))
+        masks = np.stack([mask, *(rng.permutation(mask) for _ in range(pool_size))])
+        found = Arrangements(position, truth, masks)
+        values = np.stack([CHECKS[name](found) for name in names], axis=1)
+        values[~np.isfinite(values)] = np.nan
+        observed[at], pool[:, at] = values[0], values[1:]
     rng = generator(plan.seed, 6, key)
     p, _ = permutation_p(observed, pool, False, lambda means: means, rng, 999)
     low = high = np.full(len(names), np.nan)
@@ -117,12 +120,3 @@ def _lists(
         truth = position if data.y is None else true_positions(data.y[order])
         found.append((position, truth, mask))
     return found
-
-
-def _numbers(
-    names: list[str], position: np.ndarray, truth: np.ndarray, mask: np.ndarray
-) -> np.ndarray:
-    from ...metrics.properties.property_bench import CHECKS
-
-    values = np.array([CHECKS[name](position, truth, mask) for name in names])
-    return np.where(np.isfinite(values), values, np.nan)
