@@ -105,7 +105,7 @@ MOMENTS = [
     (fit, f"{FIT}.Plan.wait"),
     (fit, f"{FIT}.watch"),
     (evaluated, "equirank.distributed.frame_evaluation.survey"),
-    (audited, "equirank.distributed.frame_evaluation.Blocks.gather"),
+    (audited, "equirank.engines.log_sums.LogOptions.measure"),
 ]
 
 

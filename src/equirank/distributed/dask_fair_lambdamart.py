@@ -11,18 +11,19 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.data import as_ranking_data
 from ..core.environment import require
 from ..core.errors import DataError
+from ..core.given_data import as_ranking_data
 from ..core.pair_explanation import PairExplanation
 from ..core.params import check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..costs import ClassImbalanceCost, ListedPairCost
+from ..engines.dask_tasks import compute, open_frame
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
 from ..rankers.lambdamart.lightgbm_params import try_options
 from .bin_edges import Bins, Ranges, make_bins, max_bin_of, sample_rows, write_edges
-from .partitions import Lists, compute, current_client, open_frame, parts_of, roles_of
+from .partitions import Lists, current_client, parts_of, roles_of
 from .survey import Survey, survey
 from .tree_growth import Plan, grow_part, make_plan, watch
 from .workers import network_params, pinned

@@ -1,58 +1,64 @@
 """dask_audit: audit of a ranking in the partitions of a Dask frame."""
 
-from collections.abc import Sequence
 from itertools import combinations
-from typing import Any, Literal
+from typing import Any, Unpack
 
+from ..auditing.audit_keywords import ComparedKeywords, ResamplingKeywords
 from ..auditing.audit_result import AuditResult
 from ..auditing.measured import parse_wanted
 from ..auditing.ranking_audit import audit_ranking
+from ..auditing.sums_audit import audit_sums
 from ..core.errors import DataError
 from ..core.evaluation import Evaluation
+from ..core.keywords import chosen_keywords, shared_keywords
 from ..core.outcomes import DecisionRule
+from ..core.random import as_seed
 from ..core.ranking import Ranking
-from ..reports.provenance import Provenance
+from ..engines.dask_tasks import open_frame
+from ..engines.given_ranking import ColumnKeywords, CutKeywords, OrderKeywords, ReferenceKeywords
+from ..engines.sources import list_sums
+from ..reports.provenance import HeadingKeywords, Provenance
 from .frame_evaluation import Blocks, Ties, crossed_by
-from .partitions import Lists, open_frame, parts_of, roles_of
+from .partitions import Lists, parts_of, roles_of
 from .survey import survey
 
 __all__ = ["dask_audit"]
 
 
+class FrameAuditKeywords(
+    ColumnKeywords,
+    CutKeywords,
+    ReferenceKeywords,
+    OrderKeywords,
+    ComparedKeywords,
+    ResamplingKeywords,
+    HeadingKeywords,
+    total=False,
+):
+    """What `dask_audit` shares with `audit`."""
+
+
+@shared_keywords(
+    ColumnKeywords, CutKeywords, ReferenceKeywords, OrderKeywords, ComparedKeywords,
+    ResamplingKeywords, HeadingKeywords,
+)  # fmt: skip
 def dask_audit(
     data: Any,
     *,
-    query: str | Literal[False] | None = None,
-    score: str | Literal[False] | None = None,
-    relevance: str | Literal[False] | None = None,
-    position: str | Literal[False] | None = None,
-    sensitive: str | Sequence[str] | None = None,
     id: str | None = None,
-    protected: Any = None,
-    k: Any = None,
-    metrics: Any = None,
     against: Any = None,
     cross: bool = True,
-    ties: Literal["average", "stable"] = "average",
-    n_boot: int = 1000,
-    n_permutations: int = 1999,
-    level: float = 0.95,
-    random_state: Any = 0,
-    title: str | None = None,
     against_title: str = "the other ranking",
-    purpose: str | None = None,
-    period: str | None = None,
-    author: str | None = None,
-    date: Any = None,
-    max_groups: int | None = None,
     client: Any = None,
+    **given: Unpack[FrameAuditKeywords],
 ) -> AuditResult:
-    """Audit a ranking in the partitions of a Dask frame, with the same result as `audit`.
+    """Audit a ranking in the partitions of a Dask frame: `audit_sums` of its `list_sums`.
 
-    Metrics, permutations and the inputs of confidence intervals are computed on the workers, block
-    by block. The tables of prefixes, scores, ties and single lists need rows, so the columns of an
-    audit (order, relevance, groups; no features) are collected: about 200 bytes per row while the
-    tables are made. Ties, missing groups and a single list are treated as in `audit`.
+    Workers bring the rows of a list together and sum what an audit needs of it. Only sums come to
+    the calling process, with the rows of at most 2,048 lists: their size does not depend on the
+    number of rows. Ties, missing groups and a single list are treated as in `audit`. A comparison
+    ``against`` another ranking and ``ties="stable"`` need all rows, so these collect the columns of
+    an audit: about 200 bytes per row.
 
     Parameters
     ----------
@@ -62,14 +68,10 @@ def dask_audit(
         Names of columns as in `audit`; recognised if omitted, False for none.
     id : str, optional
         The column of people's ids, which match the people of ``against``.
-    protected, k, metrics, cross, ties, n_boot, n_permutations, level, random_state
+    cross, against_title
         As in `audit`.
     against : dask.dataframe.DataFrame or path, optional
         A second ranking of the same people in the same lists, with the same columns.
-    title, against_title, purpose, period, author, date : optional
-        As in `audit`.
-    max_groups : int, optional
-        As in `audit`.
     client : distributed.Client, optional
         Where to compute; by default Dask's current scheduler, such as the current client.
 
@@ -88,15 +90,28 @@ def dask_audit(
     >>> result.notes[0]["text"]
     'This audit covers 4 people in one list, compared by sex.'
     """
-    provenance = Provenance.given(
-        title=title, purpose=purpose, period=period, author=author, date=date
-    ).with_inputs(ties=ties, max_groups=max_groups)
+    frame = open_frame(data)
+    heading = chosen_keywords(HeadingKeywords, given)
+    columns = chosen_keywords(ColumnKeywords, given)
+    settings = chosen_keywords(ResamplingKeywords, given)
+    settings |= {"random_state": as_seed(given["random_state"]), "protected": given["protected"]}
+    metrics, ties, max_groups = given["metrics"], given["ties"], given["max_groups"]
+    if against is None and ties == "average":
+        if id is not None:
+            raise DataError("id must be None without against, whose people it matches")
+        sums = list_sums(
+            frame, **columns, k=given["k"], reference=given["reference"], metrics=metrics,
+            cross=cross,
+            random_state=settings["random_state"],
+            protected=given["protected"] if metrics else None, max_groups=max_groups,
+            client=client,
+        )  # fmt: skip
+        return audit_sums(sums, metrics=metrics, **settings, **heading)
+    provenance = Provenance.given(**heading).with_inputs(ties=ties, max_groups=max_groups)
     wanted = parse_wanted(metrics)
-    merit = False if relevance is None else relevance
-    columns: dict[str, Any] = {"query": query, "score": score, "relevance": merit}
-    columns |= {"position": position, "sensitive": sensitive}
+    columns["relevance"] = False if columns["relevance"] is None else columns["relevance"]
     columns["ids"] = False if id is None else id
-    blocks = _blocks(data, columns, wanted, cross, ties, max_groups, client)
+    blocks = _blocks(frame, columns, wanted, cross, ties, max_groups, client)
     ranking = blocks.gather().ranking(ties)
     other = None
     if against is not None:
@@ -109,18 +124,15 @@ def dask_audit(
     return audit_ranking(
         ranking,
         against=other,
-        protected=protected,
-        rule=DecisionRule(k=k),
+        rule=DecisionRule(k=given["k"]),
+        reference=given["reference"],
         metrics=wanted,
         cross=cross,
-        n_boot=n_boot,
-        n_permutations=n_permutations,
-        level=level,
-        random_state=random_state,
-        title=title,
+        title=given["title"],
         against_title=against_title,
         provenance=provenance,
         measure=measure,
+        **settings,
     )
 
 

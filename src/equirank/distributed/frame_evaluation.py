@@ -6,7 +6,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.data import Attribute, RankingData
+from ..core.attribute import Attribute
+from ..core.data import RankingData
 from ..core.environment import require
 from ..core.errors import DataError
 from ..core.evaluate import RESAMPLING, evaluate, evaluate_blocks
@@ -17,7 +18,8 @@ from ..core.params import check_params
 from ..core.query_blocks import Measures, QueryBlock, measure_block
 from ..core.random import as_seed
 from ..core.registry import parse_metrics
-from .partitions import Lists, compute, open_frame, parts_of, roles_of
+from ..engines.dask_tasks import compute, open_frame
+from .partitions import Lists, parts_of, roles_of
 from .survey import Survey, gathered, run_homes, survey
 
 __all__ = ["Blocks", "Ties", "crossed_by", "dask_evaluate"]

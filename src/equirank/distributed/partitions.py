@@ -1,28 +1,26 @@
 """Partitions of a Dask frame: roles of columns, and RankingData with the same groups everywhere."""
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from ..core.data import Attribute, RankingData, as_ranking_data
+from ..core.attribute import Attribute
+from ..core.data import RankingData
 from ..core.encoding import Encoding
 from ..core.environment import require
 from ..core.errors import DataError
+from ..core.given_data import as_ranking_data
 from ..core.inputs import label_column
 from ..core.labels import encode
 from ..io.column_roles import Roles, assign
-from .workers import results
 
 __all__ = [
     "Lists",
-    "compute",
     "current_client",
     "in_partition",
-    "open_frame",
     "parts_of",
     "roles_of",
 ]
@@ -124,22 +122,6 @@ class Lists:
         return data
 
 
-def open_frame(data: Any) -> Any:
-    """Return the Dask DataFrame, read from a folder of Parquet files if a path is given."""
-    frames = require("dask.dataframe", "dask")
-    if isinstance(data, (str, os.PathLike)):
-        path = os.fspath(data)
-        if "://" not in path and not os.path.exists(path):
-            raise DataError(f"data must be a folder of Parquet files that exists, got {path!r}")
-        return frames.read_parquet(path)
-    if isinstance(data, frames.DataFrame):
-        return data
-    raise DataError(
-        "data must be a Dask DataFrame or a folder of Parquet files, got "
-        f"{type(data).__name__}; dask.dataframe.from_pandas converts a data frame in memory"
-    )
-
-
 def roles_of(
     frame: Any,
     *,
@@ -168,33 +150,6 @@ def roles_of(
 def parts_of(frame: Any, columns: Sequence[str]) -> list[Any]:
     """Return the partitions of some columns, each a delayed pandas frame."""
     return list(frame[list(dict.fromkeys(columns))].to_delayed())
-
-
-def compute(tasks: Iterable[Any], client: Any) -> list[Any]:
-    """Compute tasks on the client, or with Dask's current scheduler if it is None."""
-    tasks = list(tasks)
-    if client is None:
-        client = _scheduler_client()
-    if client is None:
-        return list(require("dask", "dask").compute(*tasks))
-    futures = client.compute(tasks)
-    try:
-        return results(client, futures)
-    except BaseException:
-        client.cancel(futures)
-        raise
-
-
-def _scheduler_client() -> Any:
-    """Return the client that Dask's current scheduler belongs to, or None if it has none."""
-    client = getattr(require("dask.base", "dask").get_scheduler(), "__self__", None)
-    if not hasattr(client, "nthreads"):
-        return None
-    try:
-        require("distributed", "dask").get_worker()
-    except ValueError:
-        return client
-    return None  # this is a task of a worker, and Dask frees its thread while it waits
 
 
 def current_client(client: Any) -> Any:

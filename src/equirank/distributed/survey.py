@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.environment import require
 from ..core.errors import DataError
 from ..core.frames import FrameFeatures, as_frame
+from ..core.given_data import as_ranking_data
 from ..core.labels import MISSING, check_groups, group_rows
-from .partitions import Lists, compute, in_partition
+from ..engines.dask_tasks import compute
+from .partitions import Lists, in_partition
 
 __all__ = ["Part", "Survey", "balanced_homes", "gathered", "run_homes", "survey"]
 

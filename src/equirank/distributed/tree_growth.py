@@ -13,10 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.encoding import Encoding
 from ..core.environment import require
 from ..core.errors import DataError
+from ..core.given_data import as_ranking_data
+from ..engines.dask_tasks import CHECK_SECONDS, WorkerLeft, left, results
 from ..rankers.early_stopping import held_out
 from ..rankers.lambdamart.fair_lambdamart import FairLambdaMART
 from ..rankers.lambdamart.lightgbm_params import n_threads, without_output
@@ -24,19 +26,7 @@ from ..rankers.lambdamart.objective import FairObjective, cost_sums
 from .bin_edges import BINNING, Bins
 from .partitions import Lists
 from .survey import Survey, balanced_homes, gathered
-from .workers import (
-    CHECK_SECONDS,
-    WorkerLeft,
-    ask,
-    break_connections,
-    hosts_of,
-    keep_to,
-    left,
-    pinned,
-    ports_of,
-    results,
-    worker_cores,
-)
+from .workers import ask, break_connections, hosts_of, keep_to, pinned, ports_of, worker_cores
 
 __all__ = ["Grown", "Plan", "Ready", "grow_part", "make_plan", "watch"]
 
@@ -166,6 +156,7 @@ def _prepare_part(
     """Sort the rows of a worker into lists and make the objective for them."""
     data = lists.data(frames)
     model = _local(model)
+    data.known_attribute(model.by, type(model).__name__)  # parts cannot estimate memberships alike
     fingerprint = data.fingerprint()
     data = model.prepare(data)
     return Ready(data, model.objective(data, cost_mean), fingerprint)

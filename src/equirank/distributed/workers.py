@@ -1,21 +1,17 @@
-"""Workers of a Dask cluster: results of their tasks, and their cores, ports and connections."""
+"""Workers of a Dask cluster: tasks on each of them, their cores, ports and connections."""
 
-import asyncio
 import os
 import socket
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import wait
 from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 from urllib.parse import urlparse
 
 from ..core.environment import require
 from ..core.errors import DataError
+from ..engines.dask_tasks import results
 
 __all__ = [
-    "CHECK_SECONDS",
-    "WorkerLeft",
     "allowed_cores",
     "ask",
     "break_connections",
@@ -23,68 +19,12 @@ __all__ = [
     "host_of",
     "hosts_of",
     "keep_to",
-    "left",
     "network_params",
     "pinned",
     "ports_of",
-    "results",
     "share_cores",
     "worker_cores",
 ]
-
-
-#: Seconds between two checks of the workers, and seconds without any worker after which a call
-#: that had workers ends; a new process of Dask's nanny needs a few.
-CHECK_SECONDS, ALONE_SECONDS = 0.25, 15.0
-OFTEN = "A worker that was killed often ran out of memory."
-
-
-class WorkerLeft(RuntimeError):
-    """A worker that a call needed left the cluster."""
-
-
-def results(client: Any, futures: Iterable[Any], bound: Iterable[str] = ()) -> list[Any]:
-    """Wait for tasks and return their results; raise `WorkerLeft` if they cannot end.
-
-    Dask runs the tasks of a worker that left again on the others. It waits forever for a task that
-    is ``bound`` to that worker or depends on such a task, and if no worker is left.
-    """
-    distributed = require("distributed", "dask")
-    gathering = client.gather(list(futures), asynchronous=True)
-    pending = asyncio.run_coroutine_threadsafe(gathering, client.loop.asyncio_loop)
-    bound, seen_at = list(bound), None
-    while not wait([pending], CHECK_SECONDS).done:
-        present = client.nthreads()
-        gone = [address for address in bound if address not in present]
-        if gone:
-            raise left(gone[0])
-        if present:
-            seen_at = time.monotonic()
-        elif seen_at is not None and time.monotonic() - seen_at > ALONE_SECONDS:
-            raise WorkerLeft(
-                f"the last worker left, and none came within {ALONE_SECONDS:g} seconds. The call "
-                f"can be repeated once the cluster has workers. {OFTEN}"
-            )
-    try:
-        return list(pending.result())
-    except distributed.KilledWorker as error:
-        raise WorkerLeft(
-            f"worker {error.last_worker.address} left during a task that had ended "
-            f"{error.allowed_failures} workers before. {OFTEN} Smaller partitions need less."
-        ) from error
-    except (distributed.CancelledError, asyncio.CancelledError) as error:
-        raise WorkerLeft(
-            f"a worker left that held data which cannot be computed again. Send the data to the "
-            f"workers once more, and repeat the call. {OFTEN}"
-        ) from error
-
-
-def left(address: str) -> WorkerLeft:
-    """Return the error about a worker that left during training."""
-    return WorkerLeft(
-        f"worker {address} left during training, and training was ended on the other workers. The "
-        f"cluster can be used again: call fit once more with the workers that are left. {OFTEN}"
-    )
 
 
 def pinned(address: str) -> dict[str, Any]:

@@ -24,7 +24,7 @@
 
 import os
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -111,11 +111,16 @@ class ModelEntry:
     params: dict[str, Any]
     rerank: tuple[dict[str, Any], ...]
     location: Location
+    drawn: "ConfigTable | None" = None
 
 
 @dataclass(frozen=True)
 class Config:
-    """A configuration file. ``metrics`` is empty if the file names none."""
+    """A configuration file. ``metrics`` is empty if the file names none.
+
+    ``search`` is the table of that name, and each model's ``drawn`` its keys that ``equirank
+    alternatives`` adds; None for other commands.
+    """
 
     file: str
     text: str
@@ -123,6 +128,7 @@ class Config:
     split: SplitTable
     models: tuple[ModelEntry, ...]
     metrics: "tuple[Metric, ...]"
+    search: ConfigTable | None = None
 
     @property
     def estimators(self) -> dict[str, Any]:
@@ -151,8 +157,15 @@ class Config:
         return read_training_data(self.data)
 
 
-def read_config(path: str) -> Config:
+def read_config(path: str, *, search: Sequence[str] = (), drawn: Sequence[str] = ()) -> Config:
     """Return a configuration after checking tables, keys, types, classes and metrics.
+
+    Parameters
+    ----------
+    path : str
+        The file.
+    search, drawn : sequence of str
+        Further keys, of a table ``[search]`` and of the models, which the caller reads.
 
     Raises
     ------
@@ -171,12 +184,16 @@ def read_config(path: str) -> Config:
         top.fail(f"must be TOML: {error}")
     except RecursionError:
         top.fail("must be TOML: it is nested too deeply")
-    table = ConfigTable(values, top, ("metrics", "data", "split", "models"))
+    known = ("metrics", "data", "split", "models", *(["search"] if search else []))
+    table = ConfigTable(values, top, known)
     data = _data(table.need("data", dict), Location(path, "[data]"))
     split = _split(table.get("split", dict, {}), Location(path, "[split]"))
-    models = _models(table.need("models", list), path)
+    models = _models(table.need("models", list), path, drawn)
     _warn_of_seeds(models, split)
-    return Config(path, text, data, split, models, _metrics(table))
+    asked = None
+    if search:
+        asked = ConfigTable(table.get("search", dict, {}), Location(path, "[search]"), search)
+    return Config(path, text, data, split, models, _metrics(table), asked)
 
 
 def data_path(config: str, name: str) -> str:
@@ -260,7 +277,7 @@ def _split(values: dict[str, Any], location: Location) -> SplitTable:
     return SplitTable(by, test, folds, tuple(listed))
 
 
-def _models(entries: list[Any], file: str) -> tuple[ModelEntry, ...]:
+def _models(entries: list[Any], file: str, drawn: Sequence[str]) -> tuple[ModelEntry, ...]:
     from .config_objects import make_model
 
     if not entries:
@@ -270,7 +287,7 @@ def _models(entries: list[Any], file: str) -> tuple[ModelEntry, ...]:
         location = Location(file, f"[[models]] {number}")
         if not isinstance(values, dict):
             location.fail(f"must be a table, got {shown(values)}")
-        table = ConfigTable(values, location, ("name", "class", "params", "rerank"))
+        table = ConfigTable(values, location, ("name", "class", "params", "rerank", *drawn))
         kind = table.need("class", str)
         name = table.get("name", str, kind)
         location.table += f" ({shown(name)})"
@@ -281,7 +298,9 @@ def _models(entries: list[Any], file: str) -> tuple[ModelEntry, ...]:
         steps = steps if isinstance(steps, list) else [steps]
         estimator = make_model(kind, params, steps, location)
         rerank = tuple({"class": step} if isinstance(step, str) else step for step in steps)
-        found.append(ModelEntry(name, estimator, kind, params, rerank, location))
+        own = {key: values[key] for key in drawn if key in values}
+        more = ConfigTable(own, location, drawn) if drawn else None
+        found.append(ModelEntry(name, estimator, kind, params, rerank, location, more))
     return tuple(found)
 
 

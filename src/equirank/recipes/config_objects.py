@@ -8,7 +8,7 @@ from typing import Any, Never
 from ..core import registry
 from ..core.errors import DataError
 
-__all__ = ["ConfigError", "ConfigTable", "Location", "make_model", "public_classes"]
+__all__ = ["ConfigError", "ConfigTable", "Location", "make_model", "make_object", "public_classes"]
 
 
 class ConfigError(DataError):
@@ -253,7 +253,7 @@ def _make(kind: type, params: dict[str, Any], location: Location) -> Any:
             and each.kind is not each.VAR_POSITIONAL
         ):
             params_location.key(name).fail(f"is missing; {kind.__name__} needs it")
-    values = {name: _object(value, params_location.key(name)) for name, value in params.items()}
+    values = {name: make_object(value, params_location.key(name)) for name, value in params.items()}
     try:
         made = kind(**values)
     except (DataError, TypeError, ValueError) as error:
@@ -283,15 +283,15 @@ def _keywords(kind: type) -> list[str]:
     return []
 
 
-def _object(value: Any, location: Location) -> Any:
+def make_object(value: Any, location: Location) -> Any:
     """Return a value with its tables that have a ``class`` replaced by objects, recursively."""
     if isinstance(value, list):
-        return [_object(part, location.item(at)) for at, part in enumerate(value)]
+        return [make_object(part, location.item(at)) for at, part in enumerate(value)]
     if not isinstance(value, dict):
         return value
     if isinstance(value.get("class"), str) and set(value) <= {"class", "params"}:
         return _from_table(value, location, _parts(value["class"]), "a class")
-    return {name: _object(part, location.key(name)) for name, part in value.items()}
+    return {name: make_object(part, location.key(name)) for name, part in value.items()}
 
 
 def _check(made: Any, location: Location) -> None:

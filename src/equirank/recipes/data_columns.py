@@ -369,7 +369,7 @@ def _with_columns(
     most: int | None,
 ) -> "RankingData":
     """Return the data with the chosen features, groups and costs."""
-    from ..core.data import as_ranking_data
+    from ..core.given_data import as_ranking_data
     from ..core.inputs import frozen_matrix
 
     if people or cost is not None:

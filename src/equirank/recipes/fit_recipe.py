@@ -160,7 +160,7 @@ def _combined(
     data: "RankingData", position: "np.ndarray", score: "np.ndarray", fold: "np.ndarray", by: str
 ) -> "Ranking":
     """Return one ranking of all folds; split by item, each fold is a separate list."""
-    from ..core.data import as_ranking_data
+    from ..core.given_data import as_ranking_data
     from ..core.ranking import Ranking
     from ..datasets.assembly import labels_of
 

@@ -7,9 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data, refuse_beside
+from ..core.data import RankingData
+from ..core.docstrings import describe_as
 from ..core.environment import progress
 from ..core.errors import DataError
+from ..core.given_data import as_ranking_data, refuse_beside
 from ..core.metric import GroupMetric, Metric
 from ..core.params import Choice, Constraint, Integer, Number, check_params
 from ..core.random import as_seed, generator
@@ -27,6 +29,7 @@ Model = Literal["linear", "forest"]
 MODELS: tuple[Model, ...] = ("linear", "forest")
 
 
+@describe_as(representation_leakage, sections=("References",))
 def evaluate_representation(
     transformer: Any,
     X: Any,
@@ -89,10 +92,6 @@ def evaluate_representation(
     Table
         One row per model, metric and attribute: model, metric, attribute, value, low, high and n,
         the number of splits with a value.
-
-    References
-    ----------
-    Cerrato, Köppel, Segner, Esposito and Kramer, Fair pairwise learning to rank, DSAA 2020.
 
     Examples
     --------

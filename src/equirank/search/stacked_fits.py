@@ -2,14 +2,16 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
-from ..core.data import RankingData, as_ranking_data, refuse_beside, warn_of_one_list
+from ..core.data import RankingData
 from ..core.declared import zero_weights_are_meant
 from ..core.environment import require
-from ..core.errors import DataError
+from ..core.errors import DataError, outer_stacklevel
+from ..core.given_data import as_ranking_data, refuse_beside, warn_of_one_list
+from ..core.keywords import FitKeywords, shared_keywords
 from ..core.params import check_params
 from ..core.ranker import Ranker
 from ..rankers.neural.batches import QueryBatches
@@ -32,15 +34,9 @@ RATES = {
 MAX_TRACKS = 256
 
 
+@shared_keywords(FitKeywords)
 def fit_together(
-    rankers: Sequence[Ranker],
-    X: Any,
-    y: Any = None,
-    *,
-    qid: Any = None,
-    sensitive_features: Any = None,
-    cost: Any = None,
-    query_weight: Any = None,
+    rankers: Sequence[Ranker], X: Any, y: Any = None, **given: Unpack[FitKeywords]
 ) -> list[Ranker]:
     """Fit rankers on the same data, neural ones of one shape together, and return them.
 
@@ -59,8 +55,6 @@ def fit_together(
     ----------
     rankers : sequence of Ranker
         Fitted in place; all of them different objects.
-    X, y, qid, sensitive_features, cost, query_weight
-        As in `Ranker.fit`; X may be a `RankingData`.
 
     Returns
     -------
@@ -75,9 +69,9 @@ def fit_together(
     Examples
     --------
     >>> from equirank.datasets import make_ranking
+    >>> data = make_ranking(n_queries=10, n_items=10, feature_bias=1.0, random_state=0)
     >>> from equirank.rankers import DirectRanker
     >>> from equirank.search import fit_together
-    >>> data = make_ranking(n_queries=10, n_items=10, feature_bias=1.0, random_state=0)
     >>> def ranker(gamma, steps):
     ...     return DirectRanker("flipped", gamma, layers=(4,), max_steps=steps, random_state=0)
     >>> models = fit_together([ranker(g, n) for g in (0.1, 1.0) for n in (5, 10)], data)
@@ -86,10 +80,7 @@ def fit_together(
     """
     if len({id(ranker) for ranker in rankers}) < len(rankers):
         raise DataError("rankers must be different objects, got one of them twice")
-    given = {"qid": qid, "sensitive_features": sensitive_features, "cost": cost}
-    for error in fit_all(
-        rankers, training_data(X, y, "fit_together", query_weight=query_weight, **given)
-    ):
+    for error in fit_all(rankers, training_data(X, y, "fit_together", **given)):
         if error is not None:
             raise error
     return list(rankers)
@@ -101,7 +92,7 @@ def training_data(X: Any, y: Any, owner: str, **given: Any) -> RankingData:
         refuse_beside(given | {"y": y})
         return X
     data = as_ranking_data(X, y, **given)
-    warn_of_one_list(X, given.get("qid"), data.n_rows, owner, stacklevel=4)
+    warn_of_one_list(X, given.get("qid"), data.n_rows, owner, outer_stacklevel() + 1)
     return data
 
 

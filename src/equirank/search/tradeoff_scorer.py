@@ -1,15 +1,16 @@
 """TradeoffScorer: relevance and fairness as one score, for scikit-learn's searches."""
 
-from typing import Any
+from typing import Any, Unpack
 
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ..core.data import RankingData, as_ranking_data, warn_of_one_list
+from ..core.data import RankingData
 from ..core.errors import DataError
-from ..core.labels import MAX_GROUPS
+from ..core.keywords import ListKeywords, shared_keywords
 from ..core.metric import Metric
 from ..core.params import Number, check_params
 from ..core.ranking import Ranking
+from ..core.scorer import predicted_ranking
 from ..rankers.early_stopping import one_metric
 
 __all__ = ["TradeoffScorer", "tradeoff_distance", "tradeoff_score", "two_metrics"]
@@ -67,41 +68,21 @@ class TradeoffScorer:
         self.relevance, self.unfairness = two_metrics(relevance, unfairness)
         self.weight = weight
 
+    @shared_keywords(ListKeywords)
     def __call__(
-        self,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
+        self, estimator: Any, X: Any, y: Any = None, **lists: Unpack[ListKeywords]
     ) -> float:
         """Score the estimator's predictions on X, which may be a `RankingData`."""
-        found = self.values(estimator, X, y, qid=qid, sensitive_features=sensitive_features)
-        return float(tradeoff_score(*found, self.weight))
+        return float(tradeoff_score(*self.values(estimator, X, y, **lists), self.weight))
 
+    @shared_keywords(ListKeywords)
     def values(
-        self,
-        estimator: Any,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
+        self, estimator: Any, X: Any, y: Any = None, **lists: Unpack[ListKeywords]
     ) -> tuple[float, float]:
         """Return relevance and unfairness of the estimator's predictions on X."""
         if isinstance(X, RankingData):
-            ranking = estimator.rank(X)
-        else:
-            last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-            needs: frozenset[str] = getattr(type(last), "predict_needs", frozenset())
-            given = {"qid": qid, "sensitive_features": sensitive_features}
-            score = estimator.predict(X, **{name: given[name] for name in given if name in needs})
-            data = as_ranking_data(None, y, max_groups=MAX_GROUPS, **given)  # a fold may be short
-            if "qid" not in needs:  # otherwise predict warns
-                warn_of_one_list(X, qid, data.n_rows, "TradeoffScorer")
-            ranking = Ranking.from_scores(data, score)
-        return self.of_ranking(ranking)
+            return self.of_ranking(estimator.rank(X))
+        return self.of_ranking(predicted_ranking("TradeoffScorer", estimator, X, y, lists))
 
     def of_ranking(self, ranking: Ranking) -> tuple[float, float]:
         """Return relevance and unfairness of a ranking."""

@@ -3,7 +3,7 @@
 import time
 import warnings
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, ClassVar, Literal, Self, cast
+from typing import Annotated, Any, ClassVar, Literal, Self, Unpack, cast
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -11,10 +11,12 @@ from sklearn.model_selection import ParameterGrid
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ..core.data import RankingData, as_ranking_data
+from ..core.data import RankingData
 from ..core.declared import Declared, zero_weights_are_meant
 from ..core.encoding import Encoding
-from ..core.errors import DataError, EquirankWarning
+from ..core.errors import DataError, EquirankWarning, outer_stacklevel
+from ..core.given_data import as_ranking_data
+from ..core.keywords import FitKeywords, ListKeywords, PredictKeywords, shared_keywords
 from ..core.params import Flag, Instance, Number, check_params
 from ..core.random import generator
 from ..core.ranker import Ranker
@@ -87,14 +89,14 @@ class TradeoffSearch(Declared, MetaEstimatorMixin, BaseEstimator):  # type: igno
 
     References
     ----------
-    Cerrato, Köppel, Segner, Esposito and Kramer, Fair pairwise learning to rank, DSAA 2020.
+    Cerrato et al., DSAA 2020, as in `equirank.preprocess.representation_leakage`.
 
     Examples
     --------
     >>> from equirank.datasets import make_ranking
     >>> from equirank.rankers import DirectRanker
-    >>> from equirank.search import TradeoffSearch
     >>> data = make_ranking(n_queries=40, n_items=20, feature_bias=1.0, random_state=0)
+    >>> from equirank.search import TradeoffSearch
     >>> grid = {"gamma": [0.0, 0.3, 1.0], "max_steps": [20, 40], "learning_rate": [0.003, 0.01]}
     >>> ranker = DirectRanker("adversarial", layers=(8, 4), random_state=0)
     >>> search = TradeoffSearch(ranker, grid, random_state=0).fit(data)
@@ -115,28 +117,15 @@ class TradeoffSearch(Declared, MetaEstimatorMixin, BaseEstimator):  # type: igno
     refit: Annotated[bool, Flag()] = True
     random_state: Any = None
 
-    def fit(
-        self,
-        X: Any,
-        y: Any = None,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
-        cost: Any = None,
-        query_weight: Any = None,
-    ) -> Self:
+    @shared_keywords(FitKeywords)
+    def fit(self, X: Any, y: Any = None, **given: Unpack[FitKeywords]) -> Self:
         """Train and evaluate every point of the grid, and keep the best.
 
-        Parameters
-        ----------
-        X, y, qid, sensitive_features, cost, query_weight
-            As in `Ranker.fit`; X may be a `RankingData`. The evaluation needs groups; a ranker
-            receives them only if its class declares it.
+        The evaluation needs groups; a ranker receives them only if its class declares it.
         """
-        self.check_declared()
+        self.check_declared(outer_stacklevel() + 1)
         scorer = TradeoffScorer(self.relevance, self.unfairness, self.weight)
-        given = {"qid": qid, "sensitive_features": sensitive_features, "cost": cost}
-        data = training_data(X, y, "TradeoffSearch.fit", query_weight=query_weight, **given)
+        data = training_data(X, y, "TradeoffSearch.fit", **given)
         points = grid_points(self.param_grid)
         runs = []
         for train, test in self._splits(data):
@@ -191,19 +180,11 @@ class TradeoffSearch(Declared, MetaEstimatorMixin, BaseEstimator):  # type: igno
             mask = mask[data.caller_rank]
             yield data.select_items(np.flatnonzero(~mask)), data.select_items(np.flatnonzero(mask))
 
-    def predict(
-        self,
-        X: Any,
-        *,
-        qid: Any = None,
-        sensitive_features: Any = None,
-        unseen: Literal["error", "missing"] | None = None,
-    ) -> np.ndarray:
+    @shared_keywords(ListKeywords, PredictKeywords)
+    def predict(self, X: Any, **given: Unpack[PredictKeywords]) -> np.ndarray:
         """Return the scores of the best ranker, as `Ranker.predict` does."""
         check_is_fitted(self)
-        found: np.ndarray = self.best_estimator_.predict(
-            X, qid=qid, sensitive_features=sensitive_features, unseen=unseen
-        )
+        found: np.ndarray = self.best_estimator_.predict(X, **given)
         return found
 
     @property
@@ -218,13 +199,11 @@ class TradeoffSearch(Declared, MetaEstimatorMixin, BaseEstimator):  # type: igno
         check_is_fitted(self)
         return self.best_estimator_.rank(X, y, **given)
 
-    def score(
-        self, X: Any, y: Any = None, *, qid: Any = None, sensitive_features: Any = None
-    ) -> float:
+    @shared_keywords(ListKeywords)
+    def score(self, X: Any, y: Any = None, **lists: Unpack[ListKeywords]) -> float:
         """Return the combined score of the best ranker on these data."""
         check_is_fitted(self)
-        given = {"qid": qid, "sensitive_features": sensitive_features}
-        return self.scorer_(self.best_estimator_, X, y, **given)
+        return self.scorer_(self.best_estimator_, X, y, **lists)
 
     @available_if(lambda self: hasattr(self.ranker, "transform"))  # type: ignore[untyped-decorator]
     def transform(self, X: Any) -> np.ndarray:
@@ -335,7 +314,7 @@ def _warn(points: list[dict[str, Any]], errors: list[DataError | None]) -> None:
             f"{len(failed)} of {len(points)} points of param_grid could not be fitted and have no "
             f"score; the first is {points[failed[0]]}: {errors[failed[0]]}",
             EquirankWarning,
-            stacklevel=3,
+            stacklevel=outer_stacklevel(),
         )
 
 
