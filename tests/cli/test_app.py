@@ -98,6 +98,7 @@ def complete(words, index):
 def test_completion():
     commands = {"audit", "conformance", "datasets", "evaluate", "metrics", "properties", "rerank"}
     commands |= {"init", "train", "predict", "compare", "reproduce", "explain", "profiles"}
+    commands |= {"alternatives", "remedy", "run", "studio", "sums"}
     assert set(complete("equirank ", 1)) == commands
     assert "--relevance" in complete("equirank evaluate --rel", 2)
     assert complete("equirank profiles n", 2) == ["nj-13-16", "nyc-ll144"]

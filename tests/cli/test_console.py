@@ -1,5 +1,6 @@
 """The one check of paths for all commands, and what is printed if a command ends early."""
 
+import ctypes
 import errno
 import inspect
 import io
@@ -8,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import typing
 
 import pytest
@@ -25,6 +27,7 @@ COMMANDS = typer.main.get_command(app).commands
 NO_PATHS = {"COLUMN", "COLUMN=GROUP", "GROUP", "GROUP=NUMBER,...", "ID", "ITEM", "K,K", "LIST"}
 NO_PATHS |= {"METRICS", "NAME", "NAME=VALUE", "NUMBER", "PART", "RULE", "TEXT", "YYYY-MM-DD"}
 NO_PATHS |= {"COLUMN,COLUMN", "WORD,WORD", "COMPARISON", "COLUMN=GROUP:NAME"}
+NO_PATHS |= {"COLUMN=GROUP:COLUMN,...", "COLUMN=COLUMN", "SIZE", "TABLE", "MINUTES"}
 NO_PATHS |= {"NAME,NAME,...", "SIGN", "WORD,WORD,...", "comma|point"}
 OUTPUTS = [
     (name, output)
@@ -373,6 +376,49 @@ def test_an_interrupt_while_writing_leaves_no_half(people, monkeypatch, interrup
     assert os.listdir(people.parent) == ["people.csv"]
 
 
+def test_an_interrupt_in_a_callback_from_c_is_raised_after_it(capfd, interruptible):
+    """A compiler calls back from C, where no exception passes: nothing is printed, none is lost."""
+    lost = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGINT))
+    before = sys.unraisablehook
+    with console._noting_interrupts():
+        lost()
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(30)
+    assert capfd.readouterr() == ("", "")
+    assert sys.unraisablehook is before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+@pytest.mark.parametrize("freed", ["while the command runs", "after its last line"])
+def test_what_an_interrupt_leaves_half_made_is_freed_in_silence(people, freed):
+    """An object of a compiler that was interrupted in its constructor fails when it is freed."""
+    program = (
+        "import os, signal\n"
+        "from equirank.io import table_file\n"
+        "class Half:\n"
+        "    def __init__(self):\n"
+        "        os.kill(os.getpid(), signal.SIGINT)\n"
+        "        self.pointer = 1\n"
+        "    def __del__(self):\n"
+        "        self.pointer\n"
+        "def interrupted(*given, **more):\n"
+        "    try: Half()\n"
+        f"    except KeyboardInterrupt: {'pass' if freed.startswith('while') else 'raise'}\n"
+        "    return gather(*given, **more)\n"
+        "gather, table_file.gather_csv = table_file.gather_csv, interrupted\n"
+        "from equirank.cli.app import main; main()\n"
+    )
+    words, _ = list(runs(people))[0]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *map(str, words)],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert (done.returncode, done.stderr) == (130, "equirank: interrupted\n")
+
+
 def test_an_interrupt_before_the_command_is_one_line_too(monkeypatch, capsys, interruptible):
     other = typer.Typer()
 
@@ -382,6 +428,7 @@ def test_an_interrupt_before_the_command_is_one_line_too(monkeypatch, capsys, in
 
     monkeypatch.setattr("equirank.cli.app.app", other)
     monkeypatch.setattr("sys.argv", ["equirank"])
+    monkeypatch.setattr("sys.unraisablehook", sys.unraisablehook)  # silenced by main
     with pytest.raises(SystemExit) as end:
         main()
     assert end.value.code == 130

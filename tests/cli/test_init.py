@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from equirank.cli.app import app
 from equirank.datasets import hiring_path
 from equirank.recipes.config import read_config
-from equirank.recipes.config_example import example, guess_columns, hiring_guess
+from equirank.recipes.config_example import example, guess_file, hiring_guess
 
 
 def run(*words):
@@ -132,7 +132,7 @@ def test_a_marketplace(market, tmp_path):
     rows, write = market
     random.Random(1).shuffle(rows)
     path = write(rows)
-    guess = guess_columns(str(path))
+    guess = guess_file(str(path))
     assert (guess.query, guess.relevance, guess.by) == ("search_uuid", "label", "query")
     assert guess.id == "product_code"  # once in a list, again in others
     assert guess.sensitive == ("seller_type",)
@@ -160,9 +160,9 @@ def test_lists_are_found_by_their_rows_where_no_name_tells(market):
         }
         for row in rows
     ]
-    assert guess_columns(str(write(renamed))).query == "a"
+    assert guess_file(str(write(renamed))).query == "a"
     random.Random(1).shuffle(renamed)
-    guess = guess_columns(str(write(renamed)))
+    guess = guess_file(str(write(renamed)))
     assert (guess.query, guess.by) == (None, "item")
     assert "a" in guess.features  # 30 texts: nothing tells them from categories
 
@@ -186,7 +186,7 @@ def test_a_query_column_has_any_type_and_2_to_half_as_many_values(tmp_path, name
     path = tmp_path / "d.csv"
     rows = [f"{value},{at * 5 % 7},{at % 2}" for at, value in enumerate(values)]
     path.write_text(f"{name},x,label\n" + "\n".join(rows) + "\n")
-    assert guess_columns(str(path)).query == (name if query else None)
+    assert guess_file(str(path)).query == (name if query else None)
 
 
 def test_what_no_column_looks_like_is_left_to_say(tmp_path):
@@ -209,7 +209,7 @@ def test_letor_needs_no_columns(tmp_path):
 
 
 def test_the_example_is_toml_whatever_the_names(people):
-    guess = guess_columns(str(people))
+    guess = guess_file(str(people))
     assert tomllib.loads(example('p"\\\n.csv', guess))["data"]["path"] == 'p"\\\n.csv'
     assert len(tomllib.loads(example("x", hiring_guess()))["metrics"]) == 6
 
@@ -219,5 +219,5 @@ def test_guessing_of_many_columns(tmp_path):
     path = tmp_path / "wide.csv"
     cells = [str(j) if j % 3 else "x" for j in range(count)]
     path.write_text(",".join(f"c{j}" for j in range(count)) + "\n" + (",".join(cells) + "\n") * 2)
-    guess = guess_columns(str(path))
+    guess = guess_file(str(path))
     assert (len(guess.features), len(guess.left)) == (count * 2 // 3, count // 3)

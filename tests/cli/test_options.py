@@ -41,13 +41,28 @@ def words_of(param):
 @pytest.mark.parametrize("name", ["audit", "evaluate", "rerank"])
 def test_shared_options_are_declared_alike(name):
     """Every option of files and columns has the same words and type in all commands."""
-    reading = set(inspect.signature(options.with_reading(lambda *, reading: None)).parameters)
-    assert reading == set(options.Reading.__dataclass_fields__)
-    known = {*reading, *COLUMNS, "protected"}
+    shared = (options.Reading, options.Columns, options.Heading)
+    known = {name for kind in shared for name in kind.__dataclass_fields__}
+    known |= {*COLUMNS, "protected"}
     first = {p.name: words_of(p) for p in COMMANDS["audit"].params if p.name in known}
     for param in COMMANDS[name].params:
         if param.name in first:
             assert words_of(param) == first[param.name], param.name
+
+
+def test_shared_options_take_the_place_of_their_parameter():
+    def command(*, first: int, heading: options.Heading, last: int = 2) -> None:
+        """Say something."""
+        found.append((first, heading, last))
+
+    found: list[tuple[int, options.Heading, int]] = []
+    made = options.with_shared(command)
+    names = ["first", "title", "purpose", "period", "author", "date", "last"]
+    assert list(inspect.signature(made).parameters) == names == list(made.__annotations__)
+    assert (made.__name__, made.__doc__) == ("command", "Say something.")
+    values = dict.fromkeys(names) | {"first": 1, "title": "t", "last": 3}
+    made(**values)
+    assert found == [(1, options.Heading(title="t"), 3)]
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -33,6 +33,13 @@ def test_a_study(tmp_path):
     assert json.loads(run("theory", "--draw", str(tmp_path), "--json").stdout) == rows
 
 
+def test_the_stored_run_is_shown(tmp_path):
+    done = run("lambdafair", "--stored", "--out", str(tmp_path))
+    assert done.exit_code == 0, done.output
+    assert done.stdout.splitlines()[-1] == "9 claims: 9 not testable here"
+    assert (tmp_path / "table.md").exists()
+
+
 def test_what_is_wrong_is_one_line(monkeypatch):
     done = run("nothing")
     assert (done.exit_code, done.stdout) == (2, "")

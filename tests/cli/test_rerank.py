@@ -227,7 +227,7 @@ def test_every_public_reranker_is_listed():
     kinds = [getattr(room, name) for name in room.__all__]
     public = {k.__name__ for k in kinds if isinstance(k, type) and issubclass(k, Reranker)}
     # a file cannot hold several rankings with weights; the other is a base class
-    policies = {"ExposureOptimal", "Guaranteed"}
+    policies = {"ExposureOptimal", "Guaranteed", "UncertainMerit"}
     assert public - policies == set(method_names())
 
 
@@ -409,3 +409,44 @@ def test_unknown_labels(tmp_path):
     words[2] = "ContinuousFairness"
     told = fails(*words, "--missing-sensitive", "unknown")
     assert "ContinuousFairness needs the group of every row, and sex is unknown in row 1" in told
+
+
+def write_guesses(path):
+    rows = ["list,score,sex,p_f,p_m"]
+    rows += [f"1,{20 - at},,{0.8 if at % 3 else 0.1},{0.2 if at % 3 else 0.9}" for at in range(20)]
+    path.write_text("\n".join(rows) + "\n")
+    return [path, "--query", "list", "--probabilities", "sex=f:p_f,m:p_m", "--p", 0.5, "--k", 10]
+
+
+def test_probabilities_of_groups_are_read_and_kept_with_a_chance(tmp_path):
+    words = [*write_guesses(tmp_path / "people.csv"), "--protected", "f"]
+    done = run(*words, "--set", "labels=chance", "--set", "chance=0.8", "--json", "-")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["holds"]
+    assert found["options"]["labels"] == "chance"
+    assert found["guarantee"].startswith("with probability >= 0.8 in all prefixes together")
+    assert found["guarantee"].endswith("it rests on unchecked probabilities")
+    done = run(*words)
+    assert "uses known labels only and leaves the probabilities" in done.stderr
+
+
+def test_methods_without_probabilities_name_the_one_that_has_them(tmp_path):
+    words = write_guesses(tmp_path / "people.csv")[:-4]
+    said = fails(*words, "--method", "DetGreedy")
+    assert "PrefixConstraints(lower={'f': 0.555, 'm': 0.445}, --set labels=chance)" in said
+    said = fails(*words, "--method", "DetGreedy", "--set", "labels=chance")
+    assert "DetGreedy has no option 'labels' (FAStarIR, PrefixConstraints have it)" in said
+
+
+def test_recorded_labels_with_errors_and_verified_labels(tmp_path):
+    path, matrix = tmp_path / "people.csv", tmp_path / "matrix.csv"
+    rows = [f"{20 - at},{'fm'[at % 2]},{'f' if at < 2 else ''}" for at in range(20)]
+    path.write_text("\n".join(["score,sex,checked", *rows]) + "\n")
+    matrix.write_text("true,recorded,probability\nf,f,0.9\nf,m,0.1\nm,f,0.1\nm,m,0.9\n")
+    words = [path, "--sensitive", "sex", "--p", 0.4, "--protected", "f", "--k", 8]
+    done = run(*words, "--label-error", f"sex={matrix}", "--set", "labels=chance", "--json", "-")
+    assert done.exit_code == 0, done.output
+    assert "errors of recording" in json.loads(done.stdout)["guarantee"]
+    done = run(*words, "--true-label", "sex=checked", "--set", "labels=chance", "--json", "-")
+    assert "estimated from verified labels" in json.loads(done.stdout)["guarantee"]

@@ -1,14 +1,17 @@
 """The command ``equirank`` with its subcommands, which import heavy packages only when run."""
 
 import signal
+import sys
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
 
+from .alternatives import alternatives
 from .audit import audit
 from .compare import compare
 from .conformance import conformance
-from .console import Command
+from .console import INTERRUPTED, Command
 from .datasets import datasets
 from .evaluate import evaluate
 from .explain import explain
@@ -17,8 +20,12 @@ from .metrics import metrics
 from .predict import predict
 from .profiles import profiles
 from .properties import properties
+from .remedy import remedy
 from .reproduce import reproduce
 from .rerank import rerank
+from .run import run
+from .studio import studio
+from .sums import sums
 from .train import train
 
 __all__ = ["app", "main"]
@@ -54,20 +61,30 @@ def start(
         typer.echo(context.get_help())
 
 
-app.command(cls=Command, short_help="Audit the rankings in a file; write a report.")(audit)
-app.command(cls=Command, short_help="Measure the rankings in a file.")(evaluate)
-app.command(cls=Command, short_help="Re-rank a file with a guarantee.")(rerank)
-app.command(cls=Command, short_help="Write an example configuration.")(init)
-app.command(cls=Command, short_help="Train a model from a configuration.")(train)
-app.command(cls=Command, short_help="Rank a file with a trained model.")(predict)
-app.command(cls=Command, short_help="Explain a position to a person, or a pair of items.")(explain)
-app.command(cls=Command, short_help="Compare the models of a configuration.")(compare)
-app.command(cls=Command, short_help="List the metrics.")(metrics)
-app.command(cls=Command, short_help="Check the metrics against test vectors.")(conformance)
-app.command(cls=Command, short_help="List the data sets.")(datasets)
-app.command(cls=Command, short_help="List the profiles of laws and guidelines.")(profiles)
-app.command(cls=Command, short_help="Show which metric detects which property.")(properties)
-app.command(cls=Command, short_help="Run a published study again.")(reproduce)
+#: The commands in the order of the help, each with its line there.
+COMMANDS: dict[Callable[..., None], str] = {
+    audit: "Audit the rankings in a file; write a report.",
+    studio: "Open the studio: audit and remedies in a browser.",
+    evaluate: "Measure the rankings in a file.",
+    sums: "Sum the lists of a log, to add and audit later.",
+    rerank: "Re-rank a file with a guarantee.",
+    remedy: "Find remedies for a difference, and their costs.",
+    run: "Repeat a recipe of the studio.",
+    init: "Write an example configuration.",
+    train: "Train a model from a configuration.",
+    predict: "Rank a file with a trained model.",
+    explain: "Explain a position to a person, or a pair of items.",
+    compare: "Compare the models of a configuration.",
+    alternatives: "Search for a less unfair model; record all tried.",
+    metrics: "List the metrics.",
+    conformance: "Check the metrics against test vectors.",
+    datasets: "List the data sets.",
+    profiles: "List the profiles of laws and guidelines.",
+    properties: "Show which metric detects which property.",
+    reproduce: "Run a published study again.",
+}
+for _command, _words in COMMANDS.items():
+    app.command(cls=Command, short_help=_words)(_command)
 
 
 def main() -> None:
@@ -75,6 +92,9 @@ def main() -> None:
     try:
         app(prog_name="equirank")
     except SystemExit as end:
+        if end.code == INTERRUPTED:
+            # Objects that were half made fail when they are freed, after the command's last line.
+            sys.unraisablehook = lambda _: None
         # Typer says nothing of an interrupt before the command runs.
         if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
             typer.echo("equirank: interrupted", err=True)

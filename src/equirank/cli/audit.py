@@ -5,11 +5,13 @@
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from . import options
+from . import label_options, options
 from .console import (
     CommandError,
     JsonOption,
@@ -23,9 +25,11 @@ from .console import (
     write_json,
     writing,
 )
+from .sums import is_log, is_stored, log_sums, stored_sums
 
 if TYPE_CHECKING:
     from ..auditing.audit_result import AuditResult
+    from ..core.outcomes import DecisionRule
 
 __all__ = ["audit"]
 
@@ -34,139 +38,82 @@ __all__ = ["audit"]
 MOST_GROUPS = 20
 
 
+@dataclass(frozen=True)
+class Ways(options.Comparison):
+    """How people are compared; scores need all rows."""
+
+    scored: bool = options.option(
+        None,
+        "Compare scores, too: rates above the median score, and gaps between means.",
+        default=False,
+    )
+
+
+@dataclass(frozen=True)
+class Beside(options.Shared):
+    """What an audit shows beside the groups of one file; other files need all rows."""
+
+    against: str | None = options.option(
+        "FILE", "Another ranking of the same people, to compare with; needs --id.", mark=Read()
+    )
+    unpaired: str | None = options.option(
+        "FILE",
+        "A file of other lists to compare with, such as another period or system.",
+        mark=Read(),
+    )
+    lists_differ: bool = options.switch(
+        "--lists-differ", "Equal list labels in --unpaired are other lists."
+    )
+    profile: str | None = options.option(
+        "PROFILE",
+        "Add the tables and the text that a law or guideline asks for: an id of "
+        "equirank profiles, or a file that ends in .toml.",
+        mark=Read(),
+    )
+    leave_out_small: bool = options.switch(
+        "--leave-out-small", "Leave groups under the profile's share out of its ratios."
+    )
+
+
 # Long, since every option is a parameter.
-@options.with_reading
+@options.with_shared
 def audit(
-    file: options.FileArgument,
-    query: options.QueryOption = None,
-    score: options.ScoreOption = None,
-    relevance: options.RelevanceOption = None,
-    sensitive: options.SensitiveOption = None,
-    k: Annotated[
-        str | None,
-        typer.Option(metavar="K,K", help="Cutoffs; by default 10 and 50 if lists are longer."),
-    ] = None,
-    selected: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN",
-            help="Who was selected: a column of yes and no, true and false, or 1 and 0. Blank is "
-            "undecided. Needs neither score nor position.",
-        ),
-    ] = None,
-    yes: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WORD,WORD", help="Words of --selected or --stages that mean yes; others no."
-        ),
-    ] = None,
-    cutoff: Annotated[
-        str | None,
-        typer.Option(metavar="COMPARISON", help='Who is selected, such as "score>=70".'),
-    ] = None,
-    quota: Annotated[
-        str | None,
-        typer.Option(metavar="COLUMN", help="How many of each list are selected."),
-    ] = None,
-    stages: Annotated[
-        str | None,
-        typer.Option(
-            metavar="COLUMN,COLUMN",
-            help="Decisions one after the other, each about those who passed the one before.",
-        ),
-    ] = None,
-    reference: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN=GROUP",
-            help="Compare the groups of an attribute with this one instead of with everyone else; "
-            "may be repeated.",
-        ),
-    ] = None,
-    scored: Annotated[
-        bool,
-        typer.Option(
-            help="Compare scores, too: rates above the median score, and gaps between means.",
-        ),
-    ] = False,
+    *,
+    files: options.FilesArgument,
+    columns: options.Columns,
+    k: options.CutoffsOption = None,
+    decision: options.Decision,
+    quota: options.QuotaOption = None,
+    ways: Ways,
     shown: options.ShownOption = None,
-    position: options.PositionOption = None,
+    knowledge: label_options.LabelKnowledge,
     ids: options.IdOption = None,
     protected: options.ProtectedOption = None,
-    out: Annotated[
-        str | None,
-        Written(),
-        typer.Option(metavar="REPORT.html", help="Write the report to this file."),
-    ] = None,
-    fail_on: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="RULE",
-            help='Such as "sex=female selected at 10 < 0.8", "any race exposure < 0.8", '
-            '"any finding" or "RND@50 > 0.3" (corrected for chance); if it holds, the exit code '
-            "is 1. May be repeated.",
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        Read(),
-        typer.Option(
-            metavar="FILE", help="Another ranking of the same people, to compare with; needs --id."
-        ),
-    ] = None,
-    unpaired: Annotated[
-        str | None,
-        Read(),
-        typer.Option(
-            metavar="FILE",
-            help="A file of other lists to compare with, such as another period or system.",
-        ),
-    ] = None,
-    lists_differ: Annotated[
-        bool,
-        typer.Option("--lists-differ", help="Equal list labels in --unpaired are other lists."),
-    ] = False,
-    profile: Annotated[
-        str | None,
-        Read(),
-        typer.Option(
-            metavar="PROFILE",
-            help="Add the tables and the text that a law or guideline asks for: an id of "
-            "equirank profiles, or a file that ends in .toml.",
-        ),
-    ] = None,
-    leave_out_small: Annotated[
-        bool,
-        typer.Option(
-            "--leave-out-small", help="Leave groups under the profile's share out of its ratios."
-        ),
-    ] = False,
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option(metavar="METRICS", help="Further metrics; may be repeated."),
-    ] = None,
+    out: str | None = options.option(
+        "REPORT.html", "Write the report to this file.", mark=Written()
+    ),
+    fail_on: list[str] | None = options.option(
+        "RULE",
+        'Such as "sex=female selected at 10 < 0.8", "any race exposure < 0.8", '
+        '"any finding" or "RND@50 > 0.3" (corrected for chance); if it holds, the exit code '
+        "is 1. May be repeated.",
+    ),
+    beside: Beside,
+    metrics: options.MetricsOption = None,
     n_boot: options.BootOption = 1000,
     level: options.LevelOption = 0.95,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Random seed; the same seed produces the same report.")
-    ] = 0,
-    ties: options.TiesOption = "average",
-    missing_relevance: options.MissingRelevanceOption = "error",
-    max_groups: options.MaxGroupsOption = None,
-    title: options.TitleOption = None,
-    purpose: options.PurposeOption = None,
-    period: options.PeriodOption = None,
-    author: options.AuthorOption = None,
-    date: options.DateOption = None,
+    seed: options.SeedOption = 0,
+    treatment: options.Treatment,
+    memory: options.MemoryOption = None,
+    heading: options.Heading,
     json: JsonOption = None,
-    *,
     reading: options.Reading,
 ) -> None:
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
 
     Columns called qid or query, score, rank or position, and relevance or label are recognised;
-    columns of people's groups must be named. Missing groups form a separate group. In LETOR files,
-    name features by their number.
+    columns of people's groups must be named. Missing groups form a separate group. --selected needs
+    neither score nor position. In LETOR files, name features by their number.
 
     The exit code is 0 if the audit succeeds, 1 if a --fail-on rule holds (the report and JSON are
     still written), and 2 for bad input.
@@ -174,57 +121,51 @@ def audit(
     failures: list[str] = []
     remarks: list[str] = []
     with errors_in_one_line():
-        from dataclasses import replace
-
-        from ..auditing.audit import audit as audit_data
         from ..auditing.gates import read_gate
         from ..core.outcomes import DecisionRule
 
-        gates = [read_gate(rule).text for rule in fail_on or ()]
+        rules = [read_gate(rule) for rule in fail_on or ()]
+        gates = [rule.text for rule in rules]
+        stages = ways.stages
         names = () if stages is None else tuple(each.strip() for each in stages.split(","))
-        way: dict[str, Any] = {"selected": selected, "cutoff": cutoff, "quota": quota, "yes": yes}
-        rule = DecisionRule(stages=names, k=_cutoffs(k), **way)
+        way: dict[str, Any] = {**asdict(decision), "quota": quota}
+        rule = DecisionRule(stages=names, k=options.cutoffs(k), **way)
         if out is not None:
             require_report_extra()
-        # A relevance is a judgement of people: it counts only if it is named.
-        merit = False if relevance is None else relevance
-        columns: dict[str, Any] = {"query": query, "score": score, "relevance": merit}
-        columns |= {"position": position, "cost": None, "sensitive": list(sensitive or ())}
-        columns |= {"missing_sensitive": "unknown", "missing_relevance": missing_relevance}
-        columns |= {"max_groups": max_groups, "id": False if ids is None else ids}
-        columns["score"] = rule.score_column(score, position)
-        if not sensitive:
+        settings: dict[str, Any] = {
+            "protected": protected, "shown": options.shown_names(shown), "metrics": metrics or None,
+            "n_boot": n_boot, "level": level, "random_state": seed, "gates": gates,
+        } | asdict(heading)  # fmt: skip
+        stored = all(map(is_stored, files))
+        if not stored and any(map(is_stored, files)):
+            raise CommandError("files must all be stored sums, or none of them")
+        told = knowledge.parsed()
+        if not (stored or columns.sensitive or told.probabilities):
             raise CommandError("--sensitive must name a column of people's groups")
-        result = audit_data(
-            reading.read(file, outcomes=rule.columns(), **columns),
-            protected=protected,
-            k=rule.k,
-            stages=names or None,
-            reference=reference,
-            scored=scored,
-            shown=options.shown_names(shown),
-            **way,
-            metrics=metrics or None,
-            against=None if against is None else reading.read(against, **columns),
-            unpaired=None
-            if unpaired is None
-            else reading.read(unpaired, outcomes=rule.columns(), **columns),
-            lists_differ=lists_differ,
-            profile=profile,
-            leave_out_small=leave_out_small,
-            unpaired_title="" if unpaired is None else os.path.basename(unpaired),
-            ties=ties,
-            n_boot=n_boot,
-            level=level,
-            random_state=seed,
-            title=title,
-            purpose=purpose,
-            period=period,
-            author=author,
-            date=date,
-            against_title="" if against is None else os.path.basename(against),
-            gates=gates,
-        )
+        if stored or is_log(files, reading, memory):
+            rows_only: dict[str, Any] = {
+                "scored": ways.scored,
+                "id": ids,
+                "against": beside.against,
+            }
+            rows_only |= {"unpaired": beside.unpaired, "lists_differ": beside.lists_differ}
+            rows_only |= {"probabilities": told.probabilities, "label-error": told.errors}
+            _refuse(rows_only | {"true-label": told.verified}, files)
+            named = asdict(columns) | {"sensitive": columns.sensitive or None, "k": rule.k}
+            named |= way | asdict(treatment) | {"memory": memory, "stages": names or None}
+            named["reference"] = ways.reference or None
+            settings["profile"] = beside.profile
+            settings["leave_out_small"] = beside.leave_out_small
+            result = _audit_lists(files, reading, named, settings, rules)
+        else:
+            settings |= way | asdict(ways) | {"stages": names or None, "ties": treatment.ties}
+            # A relevance is a judgement of people: it counts only if it is named.
+            merit = False if columns.relevance is None else columns.relevance
+            how: dict[str, Any] = asdict(columns) | {"relevance": merit, "cost": None}
+            how |= {"missing_relevance": treatment.missing_relevance}
+            how |= {"max_groups": treatment.max_groups, "missing_sensitive": "unknown"}
+            how["id"] = False if ids is None else ids
+            result = _audit_rows(files[0], reading, how, rule, told, beside, settings)
         result.provenance = replace(result.provenance, command=command_line())
         outcomes = result.judge(gates)
         if out is not None:
@@ -244,16 +185,79 @@ def audit(
         raise typer.Exit(1)
 
 
-def _cutoffs(text: str | None) -> list[int] | None:
-    """Return the numbers of ``10,50``."""
-    from ..core.inputs import natural
+def _audit_lists(
+    files: Sequence[str],
+    reading: options.Reading,
+    named: dict[str, Any],
+    settings: dict[str, Any],
+    rules: Sequence[Any],
+) -> "AuditResult":
+    """Return the audit of a log, or of stored sums."""
+    from ..auditing.gates import MetricGate, with_gate_references
+    from ..auditing.sums_audit import audit_sums
 
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    if not all(natural(part) > 0 for part in parts):
-        raise CommandError(f"--k must be positive whole numbers, as in 10,50, got {text!r}")
-    return [int(part) for part in parts]
+    if all(map(is_stored, files)):
+        _refuse_columns(named, files[0])
+        return audit_sums(stored_sums(files), **settings)
+    asked = [str(rule.metric) for rule in rules if isinstance(rule, MetricGate)]
+    wanted = [*(settings["metrics"] or ()), *asked]
+    more = {"metrics": wanted or None, "random_state": settings["random_state"]}
+    more["protected"] = settings["protected"] if wanted else None
+    more["reference"] = with_gate_references(named["reference"], rules)
+    summed = log_sums(files, reading, **named | more)
+    return audit_sums(summed, **settings | {"title": settings["title"] or _log_name(files)})
+
+
+def _audit_rows(
+    file: str,
+    reading: options.Reading,
+    how: dict[str, Any],
+    rule: "DecisionRule",
+    told: label_options.LabelOptions,
+    beside: Beside,
+    settings: dict[str, Any],
+) -> "AuditResult":
+    """Return the audit of all rows of a file."""
+    from ..auditing.audit import audit
+
+    decided = list(rule.columns() or ())
+    how |= {"score": rule.score_column(how["score"], how["position"])}
+    how |= told.columns(how["sensitive"] or (), decided)
+
+    def read(path: str) -> Any:
+        data = reading.read(path, **how | {"outcomes": how["outcomes"] or None})
+        return told.applied(data, decided, path)
+
+    data, given = read(file), asdict(beside)
+    for name in ("against", "unpaired"):
+        path = given[name]
+        given[name] = None if path is None else read(path)
+        given[f"{name}_title"] = "" if path is None else os.path.basename(path)
+    return audit(data, k=rule.k, **given, **settings)
+
+
+def _log_name(files: Sequence[str]) -> str:
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"{os.path.basename(os.path.normpath(files[0]))}{more}"
+
+
+def _refuse(given: Mapping[str, Any], files: Sequence[str]) -> None:
+    """Raise if an option needs all rows, which a log or stored sums do not bring."""
+    for name, value in given.items():
+        if value:
+            raise CommandError(
+                f"--{name.replace('_', '-')} must be omitted for {files[0]}, which is audited from "
+                "sums over its lists"
+            )
+
+
+def _refuse_columns(given: Mapping[str, Any], folder: str) -> None:
+    """Raise if an option is given that stored sums have decided."""
+    usual = {"ties": "average", "missing_relevance": "error"}
+    for name, value in given.items():
+        if value is not None and value != usual.get(name):
+            option = f"--{name.replace('_', '-')}"
+            raise CommandError(f"{option} must be omitted for {folder}, whose plan decides it")
 
 
 def _show(result: "AuditResult", out: str | None) -> None:

@@ -9,7 +9,9 @@ that equal runs write equal bytes.
 """
 
 import os
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..recipes.config import Config
 
-__all__ = ["compare"]
+__all__ = ["announce", "compare", "file_words", "fitting"]
 
 
 #: Folds if the configuration has neither a share nor folds.
@@ -37,40 +39,30 @@ def _files(folder: str, _: Any) -> list[str]:
     return [os.path.join(folder, name) for name in FILES]
 
 
+@options.with_shared
 def compare(
+    *,
     config: ConfigArgument,
-    out: Annotated[
-        str | None,
-        console.Written(_files, folder=True),
-        typer.Option(metavar="FOLDER", help="Folder for report.html, results.csv etc."),
-    ] = None,
-    store: Annotated[
-        str | None,
-        console.Written(lambda *_: (), folder=True),
-        typer.Option(
-            metavar="FOLDER",
-            help="Keep finished cells there, so that an interrupted run continues; "
-            "by default in the folder of --out.",
-        ),
-    ] = None,
-    n_jobs: Annotated[
-        int, typer.Option(metavar="N", help="Number of parallel cells; -1 for all cores.")
-    ] = -1,
-    fresh: Annotated[
-        bool, typer.Option("--fresh", help="Recompute every cell, ignoring the store.")
-    ] = False,
-    baseline: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="The model to test against; by default the first."),
-    ] = None,
-    n_draws: Annotated[int | None, typer.Option(min=1, help="Draws of stochastic rankers.")] = None,
+    out: str | None = options.option(
+        "FOLDER",
+        "Folder for report.html, results.csv etc.",
+        mark=console.Written(_files, folder=True),
+    ),
+    store: str | None = options.option(
+        "FOLDER",
+        "Keep finished cells there, so that an interrupted run continues; "
+        "by default in the folder of --out.",
+        mark=console.Written(lambda *_: (), folder=True),
+    ),
+    n_jobs: int = options.option("N", "Number of parallel cells; -1 for all cores.", default=-1),
+    fresh: bool = options.switch("--fresh", "Recompute every cell, ignoring the store."),
+    baseline: str | None = options.option(
+        "NAME", "The model to test against; by default the first."
+    ),
+    n_draws: int | None = options.option(None, "Draws of stochastic rankers.", min=1),
     level: LevelOption = 0.95,
     keep_formulas: FormulasOption = False,
-    title: options.TitleOption = None,
-    purpose: options.PurposeOption = None,
-    period: options.PeriodOption = None,
-    author: options.AuthorOption = None,
-    date: options.DateOption = None,
+    heading: options.Heading,
     json: console.JsonOption = None,
 ) -> None:
     """Compare the models of a configuration on the same folds, with paired tests.
@@ -83,7 +75,7 @@ def compare(
     """
     failed = False
     with console.errors_in_one_line():
-        from dataclasses import replace
+        from dataclasses import asdict, replace
 
         from ..recipes.config import read_config
 
@@ -95,10 +87,10 @@ def compare(
         data, columns = settings.read_data()
         console.show_source(data.source)
         if json != "-":
-            _announce(settings, data, columns.notes)
-        about = {"title": title, "purpose": purpose, "period": period}
-        about |= {"author": author, "date": date}
-        result = _compare(settings, data, n_jobs, store, fresh, n_draws, level, about)
+            announce("comparing", settings, data, columns.notes)
+        how = {"n_jobs": n_jobs, "store": store, "fresh": fresh, "n_draws": n_draws, "level": level}
+        with fitting(settings.file, n_jobs):
+            result = _compare(settings, data, how | asdict(heading))
         record = result.provenance.with_inputs(config)
         result.provenance = replace(record, command=console.command_line())
         if out is not None:
@@ -108,63 +100,54 @@ def compare(
             console.write_json(json, _document(settings, data, result, name))
         if json != "-":
             _show(result, name, out)
-        failed = len(result.first_errors()) == len(result.methods)
-        for method, error in result.first_errors().items():
-            typer.echo(
-                f"equirank: {console.printable(method)} failed: "
-                f"{console.printable(console.in_options(error))}",
-                err=True,
-            )
+        errors = result.first_errors()
+        failed = len(errors) == len(result.methods)
+        for method, error in errors.items():
+            words = console.printable(console.in_options(error))
+            typer.echo(f"equirank: {console.printable(method)} failed: {words}", err=True)
     if failed:
         raise typer.Exit(1)
 
 
-def _compare(
-    settings: "Config",
-    data: "RankingData",
-    n_jobs: int,
-    store: str | None,
-    fresh: bool,
-    n_draws: int | None,
-    level: float,
-    about: dict[str, str | None],
-) -> "Comparison":
-    from ..comparison.compare import compare
+@contextmanager
+def fitting(file: str, n_jobs: int) -> Iterator[None]:
+    """Raise if nothing is to be fitted at once; an error about the data names the configuration."""
     from ..core.errors import DataError
-    from ..recipes.fit_recipe import default_metrics
 
     if n_jobs == 0:
         raise console.CommandError(
             "--n-jobs must be a number of workers or -1 for all cores, got 0"
         )
+    try:
+        yield
+    except DataError as error:
+        raise console.CommandError(f"{file}: {error}") from None
+
+
+def _compare(settings: "Config", data: "RankingData", how: dict[str, Any]) -> "Comparison":
+    from ..comparison.compare import compare
+    from ..recipes.fit_recipe import default_metrics
+
     split = settings.split
     cv: Any = split.test if split.test is not None else split.folds or FOLDS
-    try:
-        return compare(
-            settings.estimators,
-            data,
-            list(settings.metrics) or default_metrics(data),
-            cv=cv,
-            by=split.by,  # type: ignore[arg-type]
-            seeds=split.seeds,
-            n_jobs=n_jobs,
-            store=store,
-            fresh=fresh,
-            n_draws=n_draws,
-            level=level,
-            **about,
-        )
-    except DataError as error:
-        raise console.CommandError(f"{settings.file}: {error}") from None
+    metrics = list(settings.metrics) or default_metrics(data)
+    by: Any = split.by
+    return compare(settings.estimators, data, metrics, cv=cv, by=by, seeds=split.seeds, **how)
 
 
-def _announce(settings: "Config", data: "RankingData", notes: Any) -> None:
-    """Print what will be compared."""
+def announce(verb: str, settings: "Config", data: "RankingData", notes: Any) -> None:
+    """Print the data, what is done, with which models, and the notes on the columns."""
     path = console.printable(settings.data.path)
     typer.echo(f"{path}: {console.counted(data)}, {data.n_features} features")
-    typer.echo(f"comparing {', '.join(console.printable(model.name) for model in settings.models)}")
+    typer.echo(f"{verb} {', '.join(console.printable(model.name) for model in settings.models)}")
     for note in notes:
         typer.echo(f"note: {console.printable(note)}")
+
+
+def file_words(settings: "Config", data: "RankingData") -> dict[str, Any]:
+    """Return the name of the data file, its rows and its queries, for JSON."""
+    name = os.path.basename(settings.data.path)
+    return {"file": name, "rows": data.n_rows, "queries": data.n_queries}
 
 
 def _document(settings: "Config", data: "RankingData", result: "Comparison", baseline: str) -> str:
@@ -178,11 +161,7 @@ def _document(settings: "Config", data: "RankingData", result: "Comparison", bas
     ]
     document = {
         "equirank": library_version(),
-        "data": {
-            "file": os.path.basename(settings.data.path),
-            "rows": data.n_rows,
-            "queries": data.n_queries,
-        },
+        "data": file_words(settings, data),
         "unit": result.unit,
         "baseline": baseline,
         "summary": json.loads(untimed(result.summary()).to_json()),

@@ -1,9 +1,8 @@
 """``equirank conformance``: check the metrics against the published test vectors."""
 
-from typing import Annotated
-
 import typer
 
+from . import options
 from .console import JsonOption, errors_in_one_line, show_table, write_json
 
 __all__ = ["conformance"]
@@ -16,15 +15,13 @@ def _complete_metric(incomplete: str) -> list[str]:
     return [name for name in vector_names() if name.startswith(incomplete)]
 
 
+@options.with_shared
 def conformance(
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Metric function, such as ndcg; may be repeated. By default all.",
-            autocompletion=_complete_metric,
-        ),
-    ] = None,
+    metric: list[str] | None = options.option(
+        "NAME",
+        "Metric function, such as ndcg; may be repeated. By default all.",
+        autocompletion=_complete_metric,
+    ),
     json: JsonOption = None,
 ) -> None:
     """Check the metrics against the published test vectors.

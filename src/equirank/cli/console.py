@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..core.table import Table
 
 __all__ = [
+    "INTERRUPTED",
     "Command",
     "CommandError",
     "JsonOption",
@@ -42,6 +43,10 @@ __all__ = [
     "write_json",
     "writing",
 ]
+
+
+#: The exit code of a command that was interrupted.
+INTERRUPTED = 130
 
 
 class _Note(UserWarning):
@@ -96,7 +101,7 @@ def errors_in_one_line() -> Iterator[None]:
             _fail("not enough memory for this file")
         except KeyboardInterrupt:
             typer.echo("equirank: interrupted", err=True)
-            raise typer.Exit(130) from None
+            raise typer.Exit(INTERRUPTED) from None
     said: set[str] = set()
     for warning in caught:
         if not issubclass(warning.category, (EquirankWarning, _Note)):
@@ -130,6 +135,8 @@ _OTHER_NAMES |= {
 _DATA_KEYS: tuple[str, ...] = ("query", "relevance", "sensitive", "cost", "id", "format")
 _DATA_KEYS += ("delimiter", "decimal", "columns", "repeated", "sheet", "unknown", "labels")
 _DATA_KEYS += ("keep_labels",)
+#: Arguments of methods that ``--set`` sets, since the option of this name is another one.
+_ONLY_SET = ("labels",)
 _ARGUMENTS = re.compile(
     r"""
     (?<!\w)sensitive_features\[(?P<column>'[^']*'|"[^"]*")\]
@@ -175,6 +182,9 @@ def in_options(message: object) -> str:
             return f"{option('sensitive') or 'attribute'} ({found['column']})"
         if match[0].endswith("=False for none"):
             return ""
+        if found["set"] in _ONLY_SET and "setting" in options:
+            word = f"--set {found['set']}={found['value']}"
+            return f"{found['hint'] or ''}{word}{found['effect']}"
         if found["set"]:
             flag = option(found["set"])
             if flag is None:
@@ -192,6 +202,14 @@ def in_options(message: object) -> str:
 _INTERRUPTS: list[int] = []
 
 
+def _interrupt_main_thread() -> None:
+    main = threading.main_thread().ident
+    if hasattr(signal, "pthread_kill") and main is not None:  # ends its wait at once
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
+
+
 @contextmanager
 def _noting_interrupts() -> Iterator[None]:
     """Note each interrupt before it raises, unless the caller handles interrupts."""
@@ -204,11 +222,26 @@ def _noting_interrupts() -> Iterator[None]:
         _INTERRUPTS.append(number)
         raise KeyboardInterrupt
 
+    before = sys.unraisablehook
+
+    def repeat() -> None:
+        if signal.getsignal(signal.SIGINT) is note:
+            _interrupt_main_thread()
+
+    def again(lost: Any) -> None:
+        # A callback from C, such as those of a compiler, cannot raise: try again outside of it.
+        if issubclass(lost.exc_type, KeyboardInterrupt):
+            threading.Timer(0.05, repeat).start()
+        elif not _INTERRUPTS:  # an object that an interrupt left half made fails when it is freed
+            before(lost)
+
     signal.signal(signal.SIGINT, note)
+    sys.unraisablehook = again
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        sys.unraisablehook = before
         _INTERRUPTS.clear()
 
 
@@ -321,7 +354,9 @@ def _without_paths(command: Any, ctx: Any) -> str:
     import shlex
 
     marks, given = marked(command), ctx.params
-    inputs = {os.fspath(given[n]) for n, m in marks.items() if isinstance(m, Read) and given.get(n)}
+    inputs = {
+        path for n, m in marks.items() if isinstance(m, Read) for path in _paths(given.get(n))
+    }
     written = [name for name, mark in marks.items() if isinstance(mark, Written)]
     outputs = {word for param in command.params if param.name in written for word in param.opts}
     words: list[str] = []
@@ -348,20 +383,23 @@ def marked(command: Any) -> dict[str, Read | Written]:
     return {name: found[0] for name, found in marks.items() if found}
 
 
+def _paths(value: Any) -> list[str]:
+    """Return the path or paths of a parameter; none if it was not given."""
+    several = value if isinstance(value, (list, tuple)) else [value]
+    return [os.fspath(each) for each in several if each is not None]
+
+
 def _check_paths(command: Any, values: Mapping[str, Any]) -> None:
     """Raise if an output is an input or another output, or cannot be written."""
     words = {param.name: _option(param) for param in command.params}
     inputs: list[tuple[str, str]] = []
     outputs: list[tuple[str, str, Written]] = []
     for name, mark in marked(command).items():
-        value = values.get(name)
-        if value is None or value == "-":
-            continue
-        path = os.fspath(value)
-        if isinstance(mark, Read):
-            inputs += [(words[name], each) for each in (path, *mark.more(path))]
-        else:
-            outputs.append((words[name], path, mark))
+        for path in _paths(values.get(name)):
+            if isinstance(mark, Read):
+                inputs += [(words[name], each) for each in (path, *mark.more(path))]
+            elif path != "-":
+                outputs.append((words[name], path, mark))
     folders = [path for _, path, mark in outputs if mark.folder]
     written: list[tuple[str, str, bool]] = []
     for option, path, mark in outputs:

@@ -8,7 +8,7 @@ value, low, high, p_value, queries, skipped), ``notes``, and with ``--by`` also 
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
@@ -46,65 +46,47 @@ def _complete_metrics(incomplete: str) -> list[str]:
 
 
 # Long, since every option is a parameter.
-@options.with_reading
+@options.with_shared
 def evaluate(
+    *,
     file: options.FileArgument,
-    query: options.QueryOption = None,
-    score: options.ScoreOption = None,
-    position: options.PositionOption = None,
-    relevance: options.RelevanceOption = None,
-    sensitive: options.SensitiveOption = None,
+    columns: options.Columns,
     cost: options.CostOption = None,
-    metrics: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="METRICS",
-            help=f'Such as "NDCG@10,RND(step=5)@50"; may be repeated. By default, if the file has '
-            f"the columns: {DEFAULTS}. `equirank metrics` lists all.",
-            autocompletion=_complete_metrics,
-        ),
-    ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar=options.COLUMN,
-            help="Split additive metrics by this column; repeat it to cross columns.",
-        ),
-    ] = None,
-    control: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar=options.COLUMN, help="Repeat the split within the groups of this column."
-        ),
-    ] = None,
+    metrics: list[str] | None = options.option(
+        "METRICS",
+        f'Such as "NDCG@10,RND(step=5)@50"; may be repeated. By default, if the file has '
+        f"the columns: {DEFAULTS}. `equirank metrics` lists all.",
+        autocompletion=_complete_metrics,
+    ),
+    by: list[str] | None = options.option(
+        options.COLUMN, "Split additive metrics by this column; repeat it to cross columns."
+    ),
+    control: list[str] | None = options.option(
+        options.COLUMN, "Repeat the split within the groups of this column."
+    ),
     n_boot: options.BootOption = 1000,
     level: options.LevelOption = 0.95,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Random seed; the same seed produces the same intervals.")
-    ] = 0,
-    ties: Annotated[
-        Literal["average", "stable", "trec"],
-        typer.Option(
-            help="Tied items share the mean of their positions, or keep the file's order; with "
-            "--qrels, trec breaks ties by id, descending."
-        ),
-    ] = "average",
+    seed: int = options.option(
+        None, "Random seed; the same seed produces the same intervals.", default=0, min=0
+    ),
+    ties: Literal["average", "stable", "trec"] = options.option(
+        None,
+        "Tied items share the mean of their positions, or keep the file's order; with "
+        "--qrels, trec breaks ties by id, descending.",
+        default="average",
+    ),
     missing_sensitive: options.MissingSensitiveOption = "error",
-    missing_relevance: Annotated[
-        Literal["error", "irrelevant", "drop"],
-        typer.Option(
-            help="A missing relevance is an error, or 0; with --qrels, drop leaves out documents "
-            "that are not judged."
-        ),
-    ] = "error",
+    missing_relevance: Literal["error", "irrelevant", "drop"] = options.option(
+        None,
+        "A missing relevance is an error, or 0; with --qrels, drop leaves out documents "
+        "that are not judged.",
+        default="error",
+    ),
     max_groups: options.MaxGroupsOption = None,
-    qrels: Annotated[
-        str | None,
-        Read(),
-        typer.Option(metavar="QRELS", help="TREC judgements; FILE is then a TREC run."),
-    ] = None,
+    qrels: str | None = options.option(
+        "QRELS", "TREC judgements; FILE is then a TREC run.", mark=Read()
+    ),
     json: JsonOption = None,
-    *,
     reading: options.Reading,
 ) -> None:
     """Measure the quality and fairness of the rankings in a file.
@@ -114,18 +96,20 @@ def evaluate(
     number. With --qrels, FILE is a TREC run.
     """
     with errors_in_one_line():
+        from dataclasses import asdict
+
         from ..core.evaluate import evaluate as measure
         from ..recipes.fit_recipe import default_metrics
 
-        columns = {"query": query, "relevance": relevance, "score": score}
-        columns |= {"position": position, "cost": cost}
-        groups = {"sensitive": sensitive or [], "by": by or [], "control": control or []}
+        roles = asdict(columns) | {"cost": cost}
+        groups = {"sensitive": roles.pop("sensitive") or [], "by": by or []}
+        groups["control"] = control or []
         missing = {"missing_sensitive": missing_sensitive, "missing_relevance": missing_relevance}
         if qrels is None:
             _refuse_without_judgements(ties=ties, missing_relevance=missing_relevance)
-            data = _read_columns(file, reading, columns, groups, missing, max_groups)
+            data = _read_columns(file, reading, roles, groups, missing, max_groups)
         else:
-            given = {**columns, **groups, "format": reading.format, "max-groups": max_groups}
+            given = {**roles, **groups, "format": reading.format, "max-groups": max_groups}
             data = _read_run(file, qrels, given, ties, missing_relevance)
         result = measure(
             data.ranking("stable" if ties == "stable" else "average"),

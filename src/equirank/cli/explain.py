@@ -14,21 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options
-from .console import (
-    CommandError,
-    JsonOption,
-    Read,
-    Written,
-    command_line,
-    errors_in_one_line,
-    name_of,
-    printable,
-    require_report_extra,
-    show_source,
-    write_json,
-    writing,
-)
+from . import console, options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,11 +29,12 @@ __all__ = ["explain"]
 
 
 # Long, since every option is a parameter.
-@options.with_reading
+@options.with_shared
 def explain(
+    *,
     folder_or_file: Annotated[
         str,
-        Read(),
+        console.Read(),
         typer.Argument(
             metavar="FOLDER|FILE",
             help="A file of ranked people; for --a and --b, the output of `equirank train` first.",
@@ -56,74 +43,39 @@ def explain(
     ],
     second: Annotated[
         str | None,
-        Read(),
+        console.Read(),
         typer.Argument(metavar="[FILE]", help="The file, if FOLDER comes first."),
     ] = None,
-    id: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="The person to explain to.")
-    ] = None,
-    model: Annotated[
-        str | None,
-        Read(),
-        typer.Option(
-            metavar="FOLDER", help="The output of `equirank train`, which ranks and gives reasons."
-        ),
-    ] = None,
-    id_column: Annotated[
-        str | None, typer.Option(metavar=options.COLUMN, help="Column of ids, if not recognised.")
-    ] = None,
-    selected: Annotated[
-        str | None,
-        typer.Option(metavar=options.COLUMN, help="Column of recorded decisions: yes or no."),
-    ] = None,
-    yes: Annotated[
-        str | None, typer.Option(metavar="WORD,WORD", help="Its words for selected.")
-    ] = None,
-    k: Annotated[int | None, typer.Option(min=1, help="The top k of each list are selected.")] = (
-        None
+    id: str | None = options.option("ID", "The person to explain to.", flag="--id"),
+    model: str | None = options.option(
+        "FOLDER",
+        "The output of `equirank train`, which ranks and gives reasons.",
+        mark=console.Read(),
     ),
-    cutoff: Annotated[
-        str | None, typer.Option(metavar="RULE", help='Who is selected, such as "score>=70".')
-    ] = None,
-    fixed: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="COLUMN,COLUMN",
-            help="Features that cannot change; sensitive columns never do. May be repeated.",
-        ),
-    ] = None,
-    a: Annotated[
-        str | None,
-        typer.Option(metavar="ID", help="The item to explain: its id, else its row number from 0."),
-    ] = None,
-    b: Annotated[str | None, typer.Option(metavar="ID", help="The item to compare with.")] = None,
-    of: Annotated[
-        str | None,
-        typer.Option(metavar="LIST", help="The list, if an id occurs in several."),
-    ] = None,
-    out: Annotated[
-        str | None,
-        Written(),
-        typer.Option(
-            metavar="OUT",
-            help="Write the person's page (.html), or the chart of a pair: .png, .svg, .pdf, .html "
-            "or .json.",
-        ),
-    ] = None,
-    query: options.QueryOption = None,
-    score: options.ScoreOption = None,
-    position: options.PositionOption = None,
+    id_column: str | None = options.option(options.COLUMN, "Column of ids, if not recognised."),
+    decision: options.Decision,
+    k: int | None = options.option(None, "The top k of each list are selected.", min=1),
+    fixed: list[str] | None = options.option(
+        "COLUMN,COLUMN", "Features that cannot change; sensitive columns never do. May be repeated."
+    ),
+    a: str | None = options.option(
+        "ID", "The item to explain: its id, else its row number from 0."
+    ),
+    b: str | None = options.option("ID", "The item to compare with."),
+    of: str | None = options.option("LIST", "The list, if an id occurs in several."),
+    out: str | None = options.option(
+        "OUT",
+        "Write the person's page (.html), or the chart of a pair: .png, .svg, .pdf, .html "
+        "or .json.",
+        mark=console.Written(),
+    ),
+    columns: options.Order,
     unseen: options.UnseenOption = None,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Random seed, if contributions are sampled.")
-    ] = 0,
-    title: options.TitleOption = None,
-    purpose: options.PurposeOption = None,
-    period: options.PeriodOption = None,
-    author: options.AuthorOption = None,
-    date: options.DateOption = None,
-    json: JsonOption = None,
-    *,
+    seed: int = options.option(
+        None, "Random seed, if contributions are sampled.", default=0, min=0
+    ),
+    heading: options.Heading,
+    json: console.JsonOption = None,
     reading: options.Reading,
 ) -> None:
     """Explain to a person its position, or why a model ranks one item above another.
@@ -135,14 +87,14 @@ def explain(
     which they add up to. Columns are matched as in `equirank predict`. A re-ranker adds its reasons
     for both items.
     """
-    with errors_in_one_line():
-        words: dict[str, Any] = {"model": model, "id_column": id_column, "selected": selected}
-        words |= {"yes": yes, "k": k}
-        words |= {"cutoff": cutoff, "fixed": fixed, "score": score, "position": position}
-        words |= {"title": title, "purpose": purpose, "period": period, "author": author}
-        words["date"] = date
+    with console.errors_in_one_line():
+        from dataclasses import asdict
+
+        words: dict[str, Any] = {"model": model, "id_column": id_column, **asdict(decision)}
+        words |= {"k": k, "fixed": fixed, "score": columns.score, "position": columns.position}
+        words |= asdict(heading)
         if unseen is not None and model is None and id is not None:
-            raise CommandError("--unseen must be given with --model, which was trained")
+            raise console.CommandError("--unseen must be given with --model, which was trained")
         if id is None:
             _check_pair(folder_or_file, second, a, b, words)
             _explain_pair(
@@ -155,25 +107,27 @@ def explain(
                 seed,
                 json,
                 reading,
-                {"query": query, "unseen": unseen},
+                {"query": columns.query, "unseen": unseen},
             )
             return
         if a is not None or b is not None or second is not None:
-            raise CommandError("--id must be given with FILE alone, without FOLDER, --a and --b")
+            raise console.CommandError(
+                "--id must be given with FILE alone, without FOLDER, --a and --b"
+            )
         if out is not None:
-            require_report_extra()
+            console.require_report_extra()
         words |= {"unseen": unseen, "id": id}
-        found = _explain_person(folder_or_file, reading, id, of, query, seed, words)
+        found = _explain_person(folder_or_file, reading, id, of, columns.query, seed, words)
         if out is not None:
-            with writing(out):
+            with console.writing(out):
                 found.to_html(out)
         if json is not None:
-            write_json(json, found.to_json())
+            console.write_json(json, found.to_json())
         if json != "-":
             for sentence in found.sentences:
-                typer.echo(printable(sentence))
+                typer.echo(console.printable(sentence))
             if out is not None:
-                typer.echo(f"written: {printable(out)}")
+                typer.echo(f"written: {console.printable(out)}")
 
 
 def _check_pair(
@@ -181,14 +135,16 @@ def _check_pair(
 ) -> None:
     """Raise unless the command names a folder, a file and two items, or a file and a person."""
     if second is None and a is None and b is None:
-        raise CommandError(f"--id must name a person of {first}, or --a and --b two items")
+        raise console.CommandError(f"--id must name a person of {first}, or --a and --b two items")
     if a is None or b is None:
-        raise CommandError(f"{'--a' if a is None else '--b'} must be given")
+        raise console.CommandError(f"{'--a' if a is None else '--b'} must be given")
     if second is None:
-        raise CommandError(f"FOLDER must be given before FILE for --a and --b, got {first} alone")
+        raise console.CommandError(
+            f"FOLDER must be given before FILE for --a and --b, got {first} alone"
+        )
     for name, value in words.items():
         if value not in (None, []):
-            raise CommandError(f"--{name.replace('_', '-')} must be given with --id alone")
+            raise console.CommandError(f"--{name.replace('_', '-')} must be given with --id alone")
 
 
 def _explain_person(
@@ -201,18 +157,20 @@ def _explain_person(
     words: dict[str, Any],
 ) -> "PersonExplanation":
     """Read the file, with the columns of the model if there is one, and explain."""
-    from dataclasses import replace
+    from dataclasses import fields, replace
 
     from ..auditing.explain_person import explain_person
 
     fixed = [name.strip() for part in words["fixed"] or () for name in part.split(",")]
     given: dict[str, Any] = {name: words[name] for name in ("selected", "k", "cutoff")}
-    given |= {name: words[name] for name in ("title", "purpose", "period", "author", "date")}
+    given |= {each.name: words[each.name] for each in fields(options.Heading)}
     if words["yes"] is not None:
         given["yes"] = words["yes"].split(",")
     if words["model"] is None:
         if fixed:
-            raise CommandError("--fixed must be given with --model, whose features can change")
+            raise console.CommandError(
+                "--fixed must be given with --model, whose features can change"
+            )
         data = _read_ranked(file, reading, query, words)
     else:
         data, more = _read_for_model(file, reading, query, fixed, words)
@@ -220,8 +178,8 @@ def _explain_person(
     found = explain_person(data, person, of=of, random_state=seed, **given)
     record = found.provenance
     if words["model"] is not None:
-        record = record.with_inputs(model=f"{name_of(words['model'])} ({found.model})")
-    return replace(found, provenance=replace(record, command=command_line()))
+        record = record.with_inputs(model=f"{console.name_of(words['model'])} ({found.model})")
+    return replace(found, provenance=replace(record, command=console.command_line()))
 
 
 def _read_ranked(
@@ -231,7 +189,7 @@ def _read_ranked(
     columns: dict[str, Any] = {"query": query, "relevance": False, "cost": False}
     columns |= {"score": words["score"], "position": words["position"]}
     if reading.format == "letor":
-        raise CommandError("FILE must have named columns for --id, got LETOR")
+        raise console.CommandError("FILE must have named columns for --id, got LETOR")
     data = reading.read(
         file,
         sensitive=[],
@@ -259,9 +217,11 @@ def _id_column(file: str, reading: options.Reading, person: str) -> str:
         if person in values and len(set(values)) == len(cells):
             found.append(name)
     if len(found) != 1:
-        raise CommandError(f"{file}: must have a column of ids for --id; --id-column names it")
+        raise console.CommandError(
+            f"{file}: must have a column of ids for --id; --id-column names it"
+        )
     reason = f"id: column {found[0]!r} (guessed: it contains {person!r}, and no value twice)"
-    show_source(Source(name_of(file), "", 0, remarks=(reason,)))
+    console.show_source(Source(console.name_of(file), "", 0, remarks=(reason,)))
     return found[0]
 
 
@@ -272,31 +232,17 @@ def _read_for_model(
     from dataclasses import replace
 
     from ..recipes.config_objects import ConfigError
-    from ..recipes.fit_recipe import check_features
-    from ..recipes.new_file import load_trained, read_new_file, sees_groups
 
     for name in ("score", "position"):
         if words[name] is not None:
-            raise CommandError(f"--{name} must be omitted with --model, which ranks")
-    ranker, columns = load_trained(words["model"])
+            raise console.CommandError(f"--{name} must be omitted with --model, which ranks")
     keep = tuple(n for n in (words["id_column"], words["selected"]) if n is not None)
-    groups = sees_groups(ranker)
+    how = {"query": query, "unseen": words["unseen"], "keep": keep}
     try:
-        read = read_new_file(
-            file,
-            reading.format,
-            columns,
-            sensitive=groups,
-            query=query,
-            keep=keep,
-            options=reading.options(),
-            unseen=words["unseen"],
-        )
+        ranker, columns, read = reading.read_new(file, words["model"], **how)
     except ConfigError as error:
         words_of = "--selected or --id-column names"
-        raise CommandError(str(error).replace("--keep names", words_of)) from None
-    show_source(read.data.source)
-    check_features(read.data, ranker, file)
+        raise console.CommandError(str(error).replace("--keep names", words_of)) from None
     lists = query or columns.query
     found = [name for name in read.carried if name != lists and name not in keep]
     column = words["id_column"] or (found[0] if found else None)
@@ -326,20 +272,9 @@ def _explain_pair(
     """Explain the difference of two scores of a trained model."""
     from dataclasses import replace
 
-    from ..recipes.fit_recipe import check_features
-    from ..recipes.new_file import in_words, load_trained, read_new_file, sees_groups
+    from ..recipes.new_file import in_words
 
-    ranker, columns = load_trained(model)
-    read = read_new_file(
-        file,
-        reading.format,
-        columns,
-        sensitive=sees_groups(ranker),
-        options=reading.options(),
-        **how,
-    )
-    show_source(read.data.source)
-    check_features(read.data, ranker, file)
+    ranker, columns, read = reading.read_new(file, model, **how)
     ids, lists = _ids(read, columns), _lists(read.data)
     rows = [_row(name, item, ids, lists, of) for name, item in (("--a", a), ("--b", b))]
     data = read.data
@@ -350,10 +285,10 @@ def _explain_pair(
     if out is not None:
         from ..plots import pair_explanation, save_chart
 
-        with writing(out):
+        with console.writing(out):
             save_chart(pair_explanation(found), out)
     if json is not None:
-        write_json(json, _document(model, in_words(ranker), file, found))
+        console.write_json(json, _document(model, in_words(ranker), file, found))
     if json != "-":
         _show(found, out)
 
@@ -376,7 +311,7 @@ def _row(
 
     if ids is None:
         if not 0 <= natural(item) < len(lists):
-            raise CommandError(
+            raise console.CommandError(
                 f"{option} must be a row number from 0 to {len(lists) - 1} for a file without ids, "
                 f"got {item!r}"
             )
@@ -388,9 +323,13 @@ def _row(
     ]
     if not found:
         where = "" if of is None else f" of list {of!r}"
-        raise CommandError(f"{option} must be the id of an item{where} of the file, got {item!r}")
+        raise console.CommandError(
+            f"{option} must be the id of an item{where} of the file, got {item!r}"
+        )
     if len(found) > 1:
-        raise CommandError(f"--of must name the list, since {item!r} occurs {len(found)} times")
+        raise console.CommandError(
+            f"--of must name the list, since {item!r} occurs {len(found)} times"
+        )
     return found[0]
 
 
@@ -417,10 +356,15 @@ def _document(model: str, words: str, file: str, found: "PairExplanation") -> st
 
     document: dict[str, Any] = {
         "equirank": library_version(),
-        "model": name_of(model),
+        "model": console.name_of(model),
         "class": words,
     }
-    document |= {"file": name_of(file), "a": found.a, "b": found.b, "score_a": found.score_a}
+    document |= {
+        "file": console.name_of(file),
+        "a": found.a,
+        "b": found.b,
+        "score_a": found.score_a,
+    }
     document |= {"score_b": found.score_b, "method": found.method, "n_draws": found.n_draws}
     document["features"] = json.loads(found.to_json())
     document["sentences"] = list(found.sentences)
@@ -433,7 +377,7 @@ def _show(found: "PairExplanation", out: str | None) -> None:
     from .console import show_table
 
     for sentence in found.sentences:
-        typer.echo(printable(sentence))
+        typer.echo(console.printable(sentence))
     show_table(found, "Contributions to the difference of the scores")
     if out is not None:
-        typer.echo(f"written: {printable(out)}")
+        typer.echo(f"written: {console.printable(out)}")

@@ -6,40 +6,28 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from . import options
-from .console import (
-    CommandError,
-    Read,
-    Written,
-    errors_in_one_line,
-    printable,
-    show_source,
-    writing,
-)
+from . import console, options
 
 if TYPE_CHECKING:
-    from ..recipes.config_example import Guess
+    from ..io.column_roles import Guess
 
 __all__ = ["init"]
 
 
-@options.with_reading
+@options.with_shared
 def init(
     config: Annotated[
         str,
-        Written(lambda path, values: _files(path, values["data"])),
+        console.Written(lambda path, values: _files(path, values["data"])),
         typer.Argument(metavar="CONFIG.toml", help="The file to write, or its folder."),
     ] = "config.toml",
-    data: Annotated[
-        str | None,
-        Read(),
-        typer.Option(
-            metavar="FILE",
-            help="Your data, whose columns are guessed. By default the bundled hiring data, which "
-            "is copied to the folder of the configuration.",
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace existing files.")] = False,
+    data: str | None = options.option(
+        "FILE",
+        "Your data, whose columns are guessed. By default the bundled hiring data, which "
+        "is copied to the folder of the configuration.",
+        mark=console.Read(),
+    ),
+    force: bool = options.switch("--force", "Replace existing files."),
     *,
     reading: options.Reading,
 ) -> None:
@@ -48,30 +36,30 @@ def init(
     Without --data it uses synthetic applicants for 60 vacancies. With --data the columns are
     guessed from their names and contents: check the file before you train.
     """
-    with errors_in_one_line():
+    with console.errors_in_one_line():
         from ..datasets.hiring import hiring_path
         from ..io.files import replacing
-        from ..recipes.config_example import example, guess_columns, hiring_guess
+        from ..recipes.config_example import example, guess_file, hiring_guess
 
         target, *copies = _files(config, data)
         _refuse(target, force)
         copied, keys = None, _keys(reading, os.path.dirname(os.path.abspath(target)))
         if data is None:
             if keys:
-                raise CommandError(f"{next(iter(keys))} must be omitted without --data")
+                raise console.CommandError(f"{next(iter(keys))} must be omitted without --data")
             copied = copies[0]
             guess, raw = hiring_guess(), hiring_path().read_bytes()
             if not _holds(copied, raw):
                 _refuse(copied, force)
-                with writing(copied), replacing(copied) as file:
+                with console.writing(copied), replacing(copied) as file:
                     file.write(raw)
             path = "hiring.csv"
         else:
-            guess = guess_columns(data, reading.format, reading.options())
-            show_source(guess.source)
+            guess = guess_file(data, reading.format, reading.options())
+            console.show_source(guess.source)
             folder = os.path.dirname(os.path.abspath(target))
             path = os.path.relpath(data, folder).replace(os.sep, "/")
-        with writing(target), replacing(target) as file:
+        with console.writing(target), replacing(target) as file:
             file.write(example(path, guess, keys).encode("utf-8"))
         _show(target, copied, guess)
 
@@ -100,16 +88,16 @@ def _holds(path: str, raw: bytes) -> bool:
 
 def _refuse(path: str, force: bool) -> None:
     if os.path.exists(path) and not force:
-        raise CommandError(f"{path}: already exists; --force replaces it")
+        raise console.CommandError(f"{path}: already exists; --force replaces it")
 
 
 def _show(target: str, copied: str | None, guess: "Guess") -> None:
     for path in (target, copied):
         if path is not None:
-            typer.echo(f"written: {printable(path)}")
+            typer.echo(f"written: {console.printable(path)}")
     if guess.relevance is None:
         typer.echo("to do: no column was recognised as relevance; name it under [data] relevance")
     elif copied is None:
         typer.echo("to do: check the file; the columns are guessed")
     folder = shlex.quote(os.path.join(os.path.dirname(target), "model"))
-    typer.echo(f"next: equirank train {shlex.quote(target)} --out {printable(folder)}")
+    typer.echo(f"next: equirank train {shlex.quote(target)} --out {console.printable(folder)}")

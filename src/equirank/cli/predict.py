@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from . import options
 from .console import (
     JsonOption,
     Written,
@@ -16,19 +17,8 @@ from .console import (
     errors_in_one_line,
     name_of,
     printable,
-    show_source,
     write_json,
     writing,
-)
-from .options import (
-    COLUMN,
-    FileArgument,
-    FormulasOption,
-    ModelArgument,
-    Reading,
-    TrainedQueryOption,
-    UnseenOption,
-    with_reading,
 )
 
 if TYPE_CHECKING:
@@ -38,10 +28,10 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 
-@with_reading
+@options.with_shared
 def predict(
-    model: ModelArgument,
-    file: FileArgument,
+    model: options.ModelArgument,
+    file: options.FileArgument,
     out: Annotated[
         str,
         Written(),
@@ -49,19 +39,16 @@ def predict(
             metavar="SCORES.csv", help="Output file: CSV, TSV (.gz may follow), Parquet or JSON."
         ),
     ],
-    top: Annotated[
-        int | None, typer.Option(min=1, help="Write only the top rows of each list.")
-    ] = None,
-    query: TrainedQueryOption = None,
-    unseen: UnseenOption = None,
-    keep: Annotated[
-        list[str] | None,
-        typer.Option(metavar=COLUMN, help="Copy this column to the output; may be repeated."),
-    ] = None,
-    keep_formulas: FormulasOption = False,
+    top: int | None = options.option(None, "Write only the top rows of each list.", min=1),
+    query: options.TrainedQueryOption = None,
+    unseen: options.UnseenOption = None,
+    keep: list[str] | None = options.option(
+        options.COLUMN, "Copy this column to the output; may be repeated."
+    ),
+    keep_formulas: options.FormulasOption = False,
     json: JsonOption = None,
     *,
-    reading: Reading,
+    reading: options.Reading,
 ) -> None:
     """Rank the lists in a file with a trained model.
 
@@ -73,23 +60,12 @@ def predict(
     """
     with errors_in_one_line():
         from ..io.write_table import check_ending, write_table
-        from ..recipes.fit_recipe import check_features
-        from ..recipes.new_file import load_trained, read_new_file, scored, sees_groups
+        from ..recipes.new_file import scored
 
         check_ending(out)
-        ranker, columns = load_trained(model)
-        read = read_new_file(
-            file,
-            reading.format,
-            columns,
-            sensitive=sees_groups(ranker),
-            query=query,
-            keep=tuple(dict.fromkeys(keep or ())),
-            options=reading.options(),
-            unseen=unseen,
+        ranker, columns, read = reading.read_new(
+            file, model, query=query, keep=tuple(dict.fromkeys(keep or ())), unseen=unseen
         )
-        show_source(read.data.source)
-        check_features(read.data, ranker, file)
         score, position = scored(ranker, read.data, model)
         table: dict[str, Any] = {**read.carried, "score": score, "position": position}
         if top is not None:

@@ -1,9 +1,10 @@
 """``equirank properties``: show which metric detects which property."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from . import options
 from .console import CommandError, JsonOption, errors_in_one_line, show_table, write_json
 
 if TYPE_CHECKING:
@@ -20,20 +21,18 @@ def _complete_metric(incomplete: str) -> list[str]:
     return [name for name in (*metric_names(), *CHECKS) if name.startswith(incomplete)]
 
 
+@options.with_shared
 def properties(
-    metric: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Metric such as RND@50, check such as smoothness.ks, or my.module:metric; "
-            "may be repeated. By default all of equirank.",
-            autocompletion=_complete_metric,
-        ),
-    ] = None,
-    repetitions: Annotated[
-        int, typer.Option(min=2, help="Number of repetitions; under 11 nothing can be detected.")
-    ] = 50,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the scenarios and tests.")] = 0,
+    metric: list[str] | None = options.option(
+        "NAME",
+        "Metric such as RND@50, check such as smoothness.ks, or my.module:metric; "
+        "may be repeated. By default all of equirank.",
+        autocompletion=_complete_metric,
+    ),
+    repetitions: int = options.option(
+        None, "Number of repetitions; under 11 nothing can be detected.", default=50, min=2
+    ),
+    seed: int = options.option(None, "Seed of the scenarios and tests.", default=0, min=0),
     json: JsonOption = None,
 ) -> None:
     """Show which metric detects which property, on pairs of a fair and a bad version of lists.

@@ -69,6 +69,9 @@ def reproduce(
         Written(lambda *_: (), folder=True),
         typer.Option(metavar="FOLDER", help="By default build/reproductions/NAME."),
     ] = None,
+    stored: Annotated[
+        bool, typer.Option("--stored", help="Show the stored full run, without running anything.")
+    ] = False,
     draw: Annotated[
         Path | None,
         Written(lambda *_: (), folder=True),
@@ -81,7 +84,7 @@ def reproduce(
     A full run needs the real data (in the folder EQUIRANK_DATA) and up to an hour on two cores;
     --quick uses synthetic data, which tests no claim about real data. The folder of results
     contains results.json, the tables as CSV and Markdown, and charts if the extra 'report' is
-    installed.
+    installed. --stored writes that folder from the full run that is kept with the study.
 
     Verdicts: confirmed; not confirmed; contradicted; not testable here, if the data are missing.
 
@@ -106,6 +109,7 @@ def reproduce(
                 got = "" if name is None else f", got {name!r}"
                 raise CommandError(f"NAME must be one of {', '.join(studies)}{got}")
             words = ["--quick"] if quick else []
+            words += ["--stored"] if stored else []
             for option, value in (("seeds", seeds), ("n-jobs", n_jobs), ("out", out)):
                 words += [] if value is None else [f"--{option}", str(value)]
             words += [] if draw is None else ["--draw", str(draw)]

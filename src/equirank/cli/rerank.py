@@ -1,7 +1,8 @@
 """``equirank rerank``: re-rank a file with a guarantee.
 
 ``--json`` writes one object: ``equirank`` (the version), ``file``, ``rows``, ``queries``,
-``method``, ``options``, ``guarantee``, ``holds``, ``failing`` (queries in which it fails),
+``method``, ``options``, ``guarantee``, ``holds`` (null if no order could break it), ``failing``
+(queries in which it fails),
 ``moved`` (number of items), ``price``, ``summary`` (rows of measure, before, after),
 ``explanations`` and ``provenance``. Undefined numbers are null.
 """
@@ -11,29 +12,20 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from . import options
-from .console import (
-    CommandError,
-    JsonOption,
-    Read,
-    Written,
-    command_line,
-    counted,
-    errors_in_one_line,
-    name_of,
-    printable,
-    require_report_extra,
-    show_table,
-    write_json,
-    writing,
-)
+from . import console, label_options, options
 
 if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..reports.provenance import Provenance
     from ..rerankers.reranking import Reranking
 
-__all__ = ["make_reranker", "method_names", "parse_value", "rerank"]
+__all__ = [
+    "file_columns",
+    "make_reranker",
+    "method_names",
+    "parse_value",
+    "rerank",
+]
 
 
 def method_names() -> list[str]:
@@ -50,7 +42,7 @@ def make_reranker(method: str, given: dict[str, Any], more: list[str]) -> Any:
 
     known = methods()
     if method not in known:
-        raise CommandError(
+        raise console.CommandError(
             f"--method must be one of {', '.join(sorted(known))}, got {method!r}"
             f"{suggest(method, list(known))}"
         )
@@ -58,14 +50,17 @@ def make_reranker(method: str, given: dict[str, Any], more: list[str]) -> Any:
     for text in more:
         name, sign, value = text.partition("=")
         if not sign:
-            raise CommandError(f"--set must be NAME=VALUE, got {text!r}")
+            raise console.CommandError(f"--set must be NAME=VALUE, got {text!r}")
         params[name] = parse_value(value)
     allowed = list(inspect.signature(known[method]).parameters)
     for name in params:
         if name not in allowed:
-            raise CommandError(
-                f"{method} has no option {name!r}{suggest(name, allowed)}; "
-                f"its options are {', '.join(allowed)}"
+            others = [
+                one for one, cls in known.items() if name in inspect.signature(cls).parameters
+            ]
+            hint = f" ({', '.join(others)} have it)" if others else suggest(name, allowed)
+            raise console.CommandError(
+                f"{method} has no option {name!r}{hint}; its options are {', '.join(allowed)}"
             )
     return known[method](**params)
 
@@ -85,9 +80,9 @@ def parse_value(text: str) -> Any:
         for part in text.split(","):
             name, sign, value = part.rpartition("=")
             if not sign or not name.strip():
-                raise CommandError(f"{text!r} must be GROUP=VALUE,GROUP=VALUE")
+                raise console.CommandError(f"{text!r} must be GROUP=VALUE,GROUP=VALUE")
             if name.strip() in pairs:
-                raise CommandError(f"{text!r} must name each group once")
+                raise console.CommandError(f"{text!r} must name each group once")
             pairs[name.strip()] = parse_value(value)
         return pairs
     text = text.strip()
@@ -103,8 +98,6 @@ def parse_value(text: str) -> Any:
 
 
 PAIRS = "GROUP=NUMBER,..."
-#: The columns that the output adds to those of the file.
-POSITIONS = ("old_position", "new_position")
 
 
 def _complete_method(incomplete: str) -> list[str]:
@@ -116,92 +109,58 @@ def _pairs(text: str | None) -> Any:
 
 
 # Long, since every option is a parameter.
-@options.with_reading
+@options.with_shared
 def rerank(
+    *,
     file: Annotated[
         str | None,
-        Read(),
+        console.Read(),
         typer.Argument(
             metavar="FILE",
             help=options.FORMATS,
             show_default=False,
         ),
     ] = None,
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="The re-ranker; --list shows their guarantees.",
-            autocompletion=_complete_method,
-        ),
-    ] = "FAStarIR",
-    show_list: Annotated[
-        bool,
-        typer.Option(
-            "--list", help="List the methods: guarantee, required data, price and options."
-        ),
-    ] = False,
-    query: options.QueryOption = None,
-    score: options.ScoreOption = None,
-    position: options.PositionOption = None,
-    relevance: options.RelevanceOption = None,
-    sensitive: options.SensitiveOption = None,
+    method: str = options.option(
+        "NAME",
+        "The re-ranker; --list shows their guarantees.",
+        default="FAStarIR",
+        autocompletion=_complete_method,
+    ),
+    show_list: bool = options.switch(
+        "--list", "List the methods: guarantee, required data, price and options."
+    ),
+    columns: options.Columns,
+    knowledge: label_options.LabelKnowledge,
     ids: options.IdOption = None,
-    out: Annotated[
-        str | None,
-        Written(),
-        typer.Option(
-            metavar="OUT.csv", help="New order: CSV, TSV (.gz may follow), Parquet or JSON."
-        ),
-    ] = None,
-    k: Annotated[
-        int | None, typer.Option("--k", min=1, help="Cutoff: only the top k are shown.")
-    ] = None,
-    p: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NUMBER", help=f"Probability of a protected item; for several groups {PAIRS}."
-        ),
-    ] = None,
-    alpha: Annotated[float | None, typer.Option(help="Level of the FA*IR test.")] = None,
+    out: str | None = options.option(
+        "OUT.csv", "New order: CSV, TSV (.gz may follow), Parquet or JSON.", mark=console.Written()
+    ),
+    k: int | None = options.option(None, "Cutoff: only the top k are shown.", flag="--k", min=1),
+    p: str | None = options.option(
+        "NUMBER", f"Probability of a protected item; for several groups {PAIRS}."
+    ),
+    alpha: float | None = options.option(None, "Level of the FA*IR test."),
     protected: options.ProtectedOption = None,
-    proportions: Annotated[
-        str | None, typer.Option(metavar=PAIRS, help="Target shares of all groups.")
-    ] = None,
-    by: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar=options.COLUMN,
-            help="The attribute, if there are several; repeat it to cross attributes.",
-        ),
-    ] = None,
-    on_infeasible: Annotated[
-        Literal["error", "best"] | None,
-        typer.Option(help="If the guarantee is infeasible: an error, or the closest list."),
-    ] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Any other option of the method."),
-    ] = None,
-    explain: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ITEM", help="Explain the position of this id or row."),
-    ] = None,
+    proportions: str | None = options.option(PAIRS, "Target shares of all groups."),
+    by: list[str] | None = options.option(
+        options.COLUMN, "The attribute, if there are several; repeat it to cross attributes."
+    ),
+    on_infeasible: Literal["error", "best"] | None = options.option(
+        None, "If the guarantee is infeasible: an error, or the closest list."
+    ),
+    setting: list[str] | None = options.option(
+        "NAME=VALUE", "Any other option of the method.", flag="--set"
+    ),
+    explain: list[str] | None = options.option("ITEM", "Explain the position of this id or row."),
     missing_sensitive: options.MissingSensitiveOption = "error",
     max_groups: options.MaxGroupsOption = None,
-    report: Annotated[
-        str | None,
-        Written(),
-        typer.Option(metavar="OUT.html", help="Write an audit of before and after."),
-    ] = None,
+    report: str | None = options.option(
+        "OUT.html", "Write an audit of before and after.", mark=console.Written()
+    ),
     keep_formulas: options.FormulasOption = False,
-    title: options.TitleOption = None,
-    purpose: options.PurposeOption = None,
-    period: options.PeriodOption = None,
-    author: options.AuthorOption = None,
-    date: options.DateOption = None,
-    json: JsonOption = None,
-    *,
+    heading: options.Heading,
+    json: console.JsonOption = None,
     reading: options.Reading,
 ) -> None:
     """Re-rank the lists in a file so that a stated guarantee holds, and report the price.
@@ -212,13 +171,16 @@ def rerank(
     --out contains all columns of the file, then old_position and new_position (0 is not shown),
     list by list in the new order.
     """
-    with errors_in_one_line():
+    with console.errors_in_one_line():
         if show_list:
             _list_methods(json)
             return
         if file is None:
-            raise CommandError("FILE must be given (or --list)")
+            raise console.CommandError("FILE must be given (or --list)")
+        from dataclasses import asdict
+
         from ..io.write_table import check_ending, write_table
+        from ..recipes.reranked_list import in_new_order
         from ..reports.provenance import Provenance
 
         names = protected[0] if protected and len(protected) == 1 else protected or None
@@ -226,41 +188,41 @@ def rerank(
         given |= {"proportions": _pairs(proportions), "on_infeasible": on_infeasible}
         given["by"] = by[0] if by and len(by) == 1 else by or None
         reranker = make_reranker(method, given, setting or [])
-        columns = {}
+        cells = {}
         if out is not None:
             check_ending(out)
-            columns = _columns(file, reading, out)
+            cells = file_columns(file, reading, out)
         if report is not None:
-            require_report_extra()
+            console.require_report_extra()
+        told = knowledge.parsed()
+        if told.names and missing_sensitive == "error":
+            missing_sensitive = "unknown"  # a row without a label may have probabilities
+        named = told.columns(list(dict.fromkeys(columns.sensitive or [])), [])
         data = reading.read(
             file,
-            query=query,
-            relevance=relevance,
-            score=score,
-            position=position,
+            **asdict(columns) | {"sensitive": named["sensitive"]},
             cost=None,
-            sensitive=list(dict.fromkeys(sensitive or [])),
+            outcomes=named["outcomes"] or None,
             missing_sensitive=missing_sensitive,
             missing_relevance="error",
             max_groups=max_groups,
             id=ids,
         )
-        record = Provenance.given(
-            title=title, purpose=purpose, period=period, author=author, date=date
-        )
+        data = told.applied(data, [], file)
+        record = Provenance.given(**asdict(heading))
         _name_groups(reranker, data)
         result = reranker(data.ranking())
         if result.n_draws > 1:
-            raise CommandError(f"{method} must return one draw, got {result.n_draws}")
+            raise console.CommandError(f"{method} must return one draw, got {result.n_draws}")
         explanations = [result.explain(_item(result, word)) for word in explain or []]
         if out is not None:
-            with writing(out):
-                write_table(out, _new_order(result, columns), keep_formulas=keep_formulas)
+            with console.writing(out):
+                write_table(out, in_new_order(result, cells), keep_formulas=keep_formulas)
         if report is not None:
-            with writing(report):
+            with console.writing(report):
                 _write_report(report, file, result, record)
         if json is not None:
-            write_json(json, _document(file, result, explanations, record))
+            console.write_json(json, _document(file, result, explanations, record))
         if json != "-":
             _show(file, result, out, report, explanations)
 
@@ -295,10 +257,12 @@ def _name_groups(reranker: Any, data: "RankingData") -> None:
             found[name] = dict(zip(groups, value.values(), strict=True))
     if len(attributes) > 1:
         words = " and ".join(map(repr, attributes))
-        raise CommandError(f"the groups must be of one attribute, got {words}; --by can cross them")
+        raise console.CommandError(
+            f"the groups must be of one attribute, got {words}; --by can cross them"
+        )
     for attribute in attributes:
         if attribute not in known:
-            raise CommandError(
+            raise console.CommandError(
                 f"--protected must name a group of {', '.join(map(repr, known))}, got {attribute!r}"
             )
         if by is None and len(data.sensitive) > 1:
@@ -315,9 +279,10 @@ def _item(result: "Reranking", word: str) -> Any:
     return number if number >= 0 and (ids is None or ids.dtype.kind in "iu") else word
 
 
-def _columns(file: str, reading: options.Reading, out: str) -> dict[str, Any]:
+def file_columns(file: str, reading: options.Reading, out: str) -> dict[str, Any]:
     """Return all columns of a file; raise if one has a name that the output adds."""
     from ..io.table_file import TableFile, format_of, letor_cells
+    from ..recipes.reranked_list import POSITIONS
 
     kind = reading.format or format_of(file)
     if kind == "letor":
@@ -326,26 +291,10 @@ def _columns(file: str, reading: options.Reading, out: str) -> dict[str, Any]:
     columns = TableFile(file, kind, reading.options()).cells(text=text)
     for name in POSITIONS:
         if name in columns:
-            raise CommandError(
+            raise console.CommandError(
                 f"{file}: must have no column {name!r}, which --out adds; rename it first"
             )
     return columns
-
-
-def _new_order(result: "Reranking", columns: dict[str, Any]) -> dict[str, Any]:
-    """Return the columns with the positions before and after, list by list in the new order.
-
-    Rows that are not shown come last in their list, in the previous order.
-    """
-    import numpy as np
-
-    data = result.data
-    last = np.where(result.places > 0, result.places, data.n_rows + 1)
-    order = np.lexsort((result.places_before, last, data.query_of_rows()))
-    rows = order if data.rows is None else data.rows[order]
-    positions = (result.places_before[order], result.places[order])
-    kept = {name: values.take(rows) for name, values in columns.items()}
-    return kept | dict(zip(POSITIONS, positions, strict=True))
 
 
 def _write_report(path: str, file: str, result: "Reranking", record: "Provenance") -> None:
@@ -355,7 +304,7 @@ def _write_report(path: str, file: str, result: "Reranking", record: "Provenance
     from ..auditing.audit import audit
     from ..reports.provenance import NOT_GIVEN
 
-    name = name_of(file)
+    name = console.name_of(file)
     title = f"{name}, re-ranked with {type(result.reranker).__name__}"
     title = title if record.title == NOT_GIVEN else record.title
     audited = audit(
@@ -371,7 +320,7 @@ def _recorded(record: "Provenance", result: "Reranking") -> "Provenance":
     from dataclasses import replace
 
     settings = {"method": type(result.reranker).__name__, "options": _options(result)}
-    return replace(record.with_inputs(result.data, **settings), command=command_line())
+    return replace(record.with_inputs(result.data, **settings), command=console.command_line())
 
 
 def _options(result: "Reranking") -> dict[str, Any]:
@@ -388,10 +337,10 @@ def _list_methods(json: str | None) -> None:
     if json is not None:
         from json import dumps
 
-        write_json(json, dumps(rows, ensure_ascii=False))
+        console.write_json(json, dumps(rows, ensure_ascii=False))
     if json != "-":
         heads = ("name", "guarantee", "needs", "cost", "options")
-        show_table(Table({head: [row[head] for row in rows] for head in heads}))
+        console.show_table(Table({head: [row[head] for row in rows] for head in heads}))
 
 
 def _document(file: str, result: "Reranking", explanations: list[Any], record: "Provenance") -> str:
@@ -402,13 +351,13 @@ def _document(file: str, result: "Reranking", explanations: list[Any], record: "
     data, reranker = result.data, result.reranker
     document = {
         "equirank": library_version(),
-        "file": name_of(file),
+        "file": console.name_of(file),
         "rows": data.n_rows,
         "queries": data.n_queries,
         "method": type(reranker).__name__,
         "options": _options(result),
         "guarantee": result.bounds.words,
-        "holds": result.holds,
+        "holds": result.holds if result.guaranteed else None,
         "failing": data.qids[~result.holds_per_query].tolist(),
         "moved": len(result.moves),
         "price": _finite(result.price.to_dict()),
@@ -431,19 +380,22 @@ def _show(
     file: str, result: "Reranking", out: str | None, report: str | None, explanations: list[Any]
 ) -> None:
     """Print the guarantee, the table and the explanations."""
-    typer.echo(f"{printable(file)}: {counted(result.data)}; {type(result.reranker).__name__}")
+    method = type(result.reranker).__name__
+    typer.echo(f"{console.printable(file)}: {console.counted(result.data)}; {method}")
     failing = int((~result.holds_per_query).sum())
-    words = printable(result.bounds.words)
+    words = console.printable(result.bounds.words)
     state = (
-        "holds in every list"
-        if failing == 0
-        else f"does not hold in {failing} list{'s' * (failing > 1)}"
+        f"does not hold in {failing} list{'s' * (failing > 1)}"
+        if failing
+        else "holds in every list"
+        if result.guaranteed
+        else "empty, no order of these lists could break it"
     )
     typer.echo(f"guarantee: {words}: {state}")
     typer.echo(f"moved: {len(result.moves)} items")
-    show_table(result.summary(), "Before and after")
+    console.show_table(result.summary(), "Before and after")
     for each in explanations:
-        typer.echo("\n" + "\n".join(printable(line) for line in each.sentences))
+        typer.echo("\n" + "\n".join(console.printable(line) for line in each.sentences))
     for path in (out, report):
         if path is not None:
-            typer.echo(f"written: {printable(path)}")
+            typer.echo(f"written: {console.printable(path)}")

@@ -29,23 +29,18 @@ CARD = "card.html"
 METRICS = "metrics.json"
 
 
+@options.with_shared
 def train(
+    *,
     config: ConfigArgument,
     out: Annotated[
         str,
         console.Written(whole=True),
         typer.Option(metavar="FOLDER", help="Write the model, its metrics and its card there."),
     ],
-    model: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="One of the [[models]]; by default the first."),
-    ] = None,
+    model: str | None = options.option("NAME", "One of the [[models]]; by default the first."),
     n_boot: BootOption = 1000,
-    title: options.TitleOption = None,
-    purpose: options.PurposeOption = None,
-    period: options.PeriodOption = None,
-    author: options.AuthorOption = None,
-    date: options.DateOption = None,
+    heading: options.Heading,
     json: console.JsonOption = None,
 ) -> None:
     """Train a model, evaluate it on held-out data, and save it with a model card.
@@ -58,7 +53,7 @@ def train(
     configuration. An earlier model is replaced at the end; any other existing folder is an error.
     """
     with console.errors_in_one_line():
-        from dataclasses import replace
+        from dataclasses import asdict, replace
 
         from ..recipes.config import read_config
         from ..recipes.fit_recipe import train_model
@@ -66,9 +61,7 @@ def train(
         from ..reports.provenance import Provenance
 
         settings = read_config(config)
-        record = Provenance.given(
-            title=title, purpose=purpose, period=period, author=author, date=date
-        )
+        record = Provenance.given(**asdict(heading))
         entry = settings.model(model)
         _check_out(out)
         data, columns = settings.read_data()

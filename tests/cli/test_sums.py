@@ -1,0 +1,176 @@
+"""equirank sums, and equirank audit of stored sums and of logs."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import CliRunner
+
+from equirank.cli import sums as sums_command
+from equirank.cli.app import app
+
+PEOPLE = ["--sensitive", "sex", "--relevance", "y"]
+
+
+def run(*words):
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
+def log(day, n=400, groups=("f", "m")):
+    rng = np.random.default_rng(day)
+    sex = rng.choice(groups, n)
+    return pd.DataFrame(
+        {
+            "qid": np.arange(n) // 10 + 1000 * day,
+            "score": np.round(rng.normal(size=n) + (sex == "m"), 2),
+            "y": rng.integers(0, 2, n),
+            "sex": sex,
+        }
+    )
+
+
+@pytest.fixture
+def days(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    log(0).to_parquet("day0.parquet")
+    log(1, groups=("f", "m", "x")).to_parquet("day1.parquet")
+    return tmp_path
+
+
+def claims(path):
+    found = json.loads(path.read_text())["claims"]
+    return {claim["id"]: claim["estimate"] for claim in found}
+
+
+def test_days_are_summed_added_and_audited(days):
+    first = run("sums", "day0.parquet", "--out", "day0.sums", *PEOPLE)
+    assert first.exit_code == 0, first.output
+    assert "sums of 400 rows in 40 lists" in first.stdout
+    assert "note: day0.parquet: query: column 'qid' (recognised by its name)" in first.stderr
+    second = run("sums", "day1.parquet", "--out", "day1.sums", *PEOPLE, "--like", "day0.sums")
+    assert second.exit_code == 0, second.output
+    few = ["--n-boot", 20, "--json"]
+    merged = run("audit", "day0.sums", "day1.sums", *few, "merged.json")
+    assert merged.exit_code == 0, merged.output
+    assert "800 people in 80 lists" in merged.stdout
+    whole = run("audit", "day0.parquet", "day1.parquet", *PEOPLE, *few, "whole.json")
+    assert whole.exit_code == 0, whole.output
+    assert "Audit of day0.parquet and 1 more" in whole.stdout
+    found, wanted = claims(days / "merged.json"), claims(days / "whole.json")
+    assert found.keys() == wanted.keys()
+    assert "\nx " in merged.stdout  # the group of the second day
+    for name, estimate in wanted.items():
+        assert found[name] == pytest.approx(estimate, rel=1e-12, nan_ok=True)
+    assert sorted(path.name for path in days.iterdir() if path.suffix == ".sums") == [
+        "day0.sums",
+        "day1.sums",
+    ]
+
+
+def test_stages_and_a_reference_are_part_of_the_plan(days):
+    for day in (0, 1):
+        rows = log(day, groups=("f", "m", "x"))
+        seen = rows["score"] > 0
+        hired = np.where(seen, np.where(rows["y"] > 0, "yes", "no"), None)
+        rows.assign(seen=seen, hired=hired).to_parquet(f"day{day}.parquet")
+    ways = [*PEOPLE, "--stages", "seen,hired", "--reference", "sex=m"]
+    for name, file in (("a", "day0.parquet"), ("b", "day1.parquet")):
+        like = [] if name == "a" else ["--like", "a.sums"]
+        found = run("sums", file, "--out", f"{name}.sums", *((like and PEOPLE) or ways), *like)
+        assert found.exit_code == 0, found.output
+    few = ["--n-boot", 20, "--json"]
+    assert run("audit", "a.sums", "b.sums", *few, "a.json").exit_code == 0
+    assert run("audit", "day0.parquet", "day1.parquet", *ways, *few, "b.json").exit_code == 0
+    assert claims(days / "a.json") == pytest.approx(claims(days / "b.json"), rel=1e-12, nan_ok=True)
+    stored = json.loads((days / "a.json").read_text())
+    assert {claim["against"] for claim in stored["claims"]} == {"m"}
+    assert any(claim["scope"].get("stage") == "hired" for claim in stored["claims"])
+
+
+def test_a_csv_file_is_summed_too(days):
+    log(0).to_csv("day0.csv", index=False)
+    assert run("sums", "day0.csv", "--out", "a.sums", *PEOPLE).exit_code == 0
+    assert run("sums", "day0.parquet", "--out", "b.sums", *PEOPLE).exit_code == 0
+    few = ["--n-boot", 20, "--json"]
+    for name in "ab":
+        assert run("audit", f"{name}.sums", *few, f"{name}.json").exit_code == 0
+    assert claims(days / "a.json") == claims(days / "b.json")
+
+
+def test_metrics_of_gates_are_part_of_the_sums_of_a_log(days):
+    log(2, 21_000).to_parquet("day2.parquet")  # more lists than a sample keeps
+    options = [
+        *PEOPLE,
+        "--n-boot",
+        20,
+        "--protected",
+        "sex=f",
+        "--fail-on",
+        "raw: ExposureGap@3 > 0.001",
+    ]
+    found = run("audit", "day0.parquet", "day2.parquet", *options)
+    assert found.exit_code == 1, found.output
+    assert "equirank: --fail-on holds: " in found.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["audit", "day0.sums", "day0.sums"], "the same file must not be added twice"),
+        (["audit", "day0.sums", *PEOPLE], "--relevance must be omitted for day0.sums, whose plan"),
+        (["audit", "day0.sums", "day1.parquet", *PEOPLE], "must all be stored sums, or none"),
+        (
+            ["audit", "day0.parquet", "day1.parquet", *PEOPLE, "--scored"],
+            "--scored must be omitted for day0.parquet, which is audited from sums",
+        ),
+        (["audit", "day0.parquet", "day1.parquet"], "--sensitive must name a column"),
+        (["audit", "no*.parquet", *PEOPLE], "no*.parquet: must match at least one file"),
+        (["sums", "day0.parquet", "--out", "day0.sums", *PEOPLE], "--out must be a new or empty"),
+        (
+            [
+                "sums",
+                "day1.parquet",
+                "--out",
+                "b.sums",
+                "--sensitive",
+                "sex",
+                "--like",
+                "day0.sums",
+            ],
+            "relevance differs: True and False",
+        ),
+        (
+            ["sums", "day0.csv", "--out", "b.sums", *PEOPLE, "--memory", "1GB"],
+            "--memory must be omitted for day0.csv",
+        ),
+        (
+            ["sums", "day0.parquet", "--out", "b.sums", *PEOPLE, "--memory", "much"],
+            "--memory must be at least 16 MB",
+        ),
+        (
+            ["sums", "day0.parquet", "--out", "b.sums", *PEOPLE, "--encoding", "utf-8"],
+            "--encoding must be omitted for Parquet",
+        ),
+    ],
+)
+def test_bad_words_are_refused_in_one_line(days, words, said):
+    if "day0.sums" in words:
+        assert run("sums", "day0.parquet", "--out", "day0.sums", *PEOPLE).exit_code == 0
+    log(0).to_csv("day0.csv", index=False)
+    found = run(*words)
+    assert found.exit_code == 2
+    assert said in found.stderr
+    assert found.stderr.count("equirank: ") == 1
+    assert not (days / "b.sums").exists()
+
+
+def test_large_parquet_files_are_logs(days, monkeypatch):
+    seen = []
+    monkeypatch.setattr(sums_command, "MANY_ROWS", 399)
+    monkeypatch.setattr("equirank.cli.audit.log_sums", lambda *a, **_: seen.append(a[0]) or 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        raise run("audit", "day0.parquet", *PEOPLE).exception
+    assert seen == [["day0.parquet"]]
+    monkeypatch.setattr(sums_command, "MANY_ROWS", 400)
+    assert run("audit", "day0.parquet", *PEOPLE, "--n-boot", 0).exit_code == 0

@@ -1,0 +1,377 @@
+"""The studio in a browser: two clicks to a finding, keyboard, sliders, tabs, and no stranger."""
+
+import contextlib
+import http.server
+import json
+import os
+import shutil
+import threading
+
+import pytest
+from running_studio import running_studio
+
+pytest.importorskip("starlette", reason="starlette is not installed")
+pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+FOUND = os.environ.get("EQUIRANK_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
+pytestmark = pytest.mark.skipif(
+    FOUND is None, reason="no Chromium on PATH, and EQUIRANK_CHROMIUM names none"
+)
+SCREENS = ("load", "columns", "findings", "compare", "remedy", "report")
+WAIT = 60_000
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=FOUND, args=["--no-sandbox", "--disable-gpu"]
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def studio():
+    with running_studio() as running:
+        yield running
+
+
+class Tab:
+    """A tab of the studio; closing it checks that it was silent and asked nobody else."""
+
+    def __init__(self, browser, studio, **options):
+        self.context = browser.new_context(accept_downloads=True, **options)
+        self.asked, self.said, self.studio = [], [], studio
+        self.page = self.context.new_page()
+        self.watch(self.page)
+        self.page.set_default_timeout(WAIT)
+        self.page.goto(studio.studio.address())
+        self.page.wait_for_selector("html[data-ready]")
+
+    def watch(self, page):
+        page.on("request", lambda request: self.asked.append(request.url))
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+
+    def example(self, key="shortlist"):
+        self.page.click(f"[data-example={key}]")
+        self.page.wait_for_selector("#audit:visible")
+
+    def audit(self):
+        self.page.click("#audit")
+        self.page.wait_for_selector('[data-screen="findings"] .claims li:not(.waiting)')
+
+    def go(self, screen):
+        self.page.evaluate("screen => { location.hash = '#/' + screen }", screen)
+        self.page.wait_for_selector(f'[data-screen="{screen}"]:visible')
+
+    def remedy(self):
+        self.go("remedy")
+        self.page.wait_for_selector("html[data-tried]")
+
+    def close(self):
+        self.context.close()
+        origin = f"http://{self.studio.host}/"
+        assert [url for url in self.asked if not url.startswith((origin, "blob:", "data:"))] == []
+        assert [text for text in self.said if "409" not in text and "422" not in text] == []
+
+
+@contextlib.contextmanager
+def opened(browser, studio, **options):
+    tab = Tab(browser, studio, **options)
+    yield tab
+    tab.close()
+
+
+@pytest.fixture(scope="module")
+def walked(browser):
+    """A tab of a studio of its own (four tabs have data) with an audit and a remedy tried."""
+    size = {"width": 1400, "height": 900}
+    with running_studio() as running, opened(browser, running, viewport=size) as tab:
+        tab.example()
+        tab.audit()
+        tab.remedy()
+        slider(tab)
+        yield tab
+
+
+def test_two_clicks_lead_to_a_finding_and_none_is_shown_before(browser, studio):
+    with opened(browser, studio) as tab:
+        seen = """() => {
+            window.early = [];
+            new MutationObserver(() => {
+                const busy = document.querySelector('[data-place="findings"] .work');
+                if (busy && document.querySelector('.claims .finding')) window.early.push(1);
+            }).observe(document.body, { childList: true, subtree: true });
+        }"""
+        tab.page.evaluate(seen)
+        tab.page.click("[data-example=hiring]")
+        tab.page.click("#audit")
+        tab.page.wait_for_selector(".bars div")  # numbers are there at once
+        assert "Working out how sure this is" in tab.page.inner_text(".headline")
+        tab.page.wait_for_selector(".claims .finding")
+        assert "Sure" in tab.page.inner_text('[data-screen="findings"]')
+        assert "top 10" in tab.page.inner_text(".headline")
+        assert tab.page.evaluate("window.early.length") <= 1  # only while the last line is painted
+
+
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+def test_every_screen_is_accessible(walked, scheme):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
+    if walked.page.inner_text("#theme") == ("Dark" if scheme == "dark" else "Light"):
+        walked.page.click("#theme")
+    for screen in SCREENS:
+        walked.go(screen)
+        walked.page.wait_for_timeout(50)
+        options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+        found = axe.run(walked.page, options=options).response["violations"]
+        told = [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found]
+        assert told == [], screen
+
+
+def test_every_screen_fits_narrow_windows(walked):
+    for width in (390, 320):
+        walked.page.set_viewport_size({"width": width, "height": 700})
+        for screen in SCREENS:
+            walked.go(screen)
+            assert walked.page.evaluate("document.documentElement.scrollWidth") <= width, screen
+    walked.page.set_viewport_size({"width": 1400, "height": 900})
+
+
+def test_the_path_by_keyboard(browser, studio):
+    with opened(browser, studio) as tab:
+        page = tab.page
+
+        def tab_to(selector):
+            for _ in range(60):
+                page.keyboard.press("Tab")
+                if page.evaluate("s => document.activeElement.matches(s)", selector):
+                    return
+            raise AssertionError(f"{selector} cannot be reached")
+
+        tab_to("[data-example=shortlist]")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("#audit:visible")
+        page.wait_for_function("document.activeElement.tagName === 'H1'")
+        tab_to("#audit")
+        page.keyboard.press("Enter")
+        page.wait_for_selector('[data-screen="findings"] .claims li:not(.waiting)')
+        assert page.evaluate("document.activeElement.tagName") == "H1"
+        tab_to("[data-go=remedy]")
+        page.keyboard.press("Enter")
+        page.wait_for_selector("html[data-tried]")
+        page.go_back()
+        page.wait_for_selector('[data-screen="findings"]:visible')
+
+
+def test_locked_steps_say_what_is_missing(browser, studio):
+    with opened(browser, studio) as tab:
+        tab.page.click("[data-step=remedy]")
+        words = tab.page.inner_text('[data-screen="locked"]')
+        assert "file" in words.lower()
+        tab.page.click("#locked-go")
+        tab.page.wait_for_selector('[data-screen="load"]:visible')
+
+
+def slider(tab):
+    """Choose the first method with a slider; return its slider."""
+    page = tab.page
+    before = page.evaluate("document.documentElement.dataset.tried")
+    page.click('label.choice:has(input[name="method"]:enabled) >> nth=2')
+    page.wait_for_selector(".field[data-method]:visible input[type=range]")
+    page.wait_for_function(
+        "before => Number(document.documentElement.dataset.tried) > Number(before)", arg=before
+    )
+    return page.locator(".field[data-method]:visible input[type=range]").first
+
+
+def drag(handle, values):
+    handle.evaluate(
+        """(slider, values) => {
+            slider.focus();
+            for (const value of values) {
+                slider.value = value;
+                slider.dispatchEvent(new Event("input", { bubbles: true }));
+            }
+        }""",
+        values,
+    )
+
+
+def test_a_slider_shows_only_the_last_answer_and_is_one_entry_of_undo(browser, studio):
+    with opened(browser, studio) as tab:
+        page = tab.page
+        tab.example("hiring")
+        tab.remedy()
+        handle = slider(tab)
+        low, high = (float(handle.get_attribute(name)) for name in ("min", "max"))
+        painted = page.evaluate(
+            """() => { window.painted = 0; new MutationObserver(() => window.painted++).observe(
+                document.querySelector('[data-region="tiles"]'), { childList: true, subtree: true,
+                characterData: true }); return 0; }"""
+        )
+        assert painted == 0
+        sent = []
+        page.on(
+            "request", lambda one: sent.append(one.post_data) if "/api/try" in one.url else None
+        )
+        before = page.evaluate("document.documentElement.dataset.tried")
+        values = [low + (high - low) * share for share in (0.2, 0.4, 0.6, 0.8, 0.5)]
+        drag(handle, values)
+        page.wait_for_function(
+            "before => Number(document.documentElement.dataset.tried) >= Number(before) + 5",
+            arg=before,
+        )
+        assert len(sent) <= 2  # one under way, one waiting
+        last = json.loads(sent[-1])
+        assert last["seq"] == int(page.evaluate("document.documentElement.dataset.tried"))
+        assert handle.evaluate("slider => slider === document.activeElement")
+        assert handle.get_attribute("aria-valuetext")
+        with page.expect_response(lambda answer: "state?screen=remedy" in answer.url):
+            handle.dispatch_event("change")  # stores the setting, and reads what is stored
+        page.wait_for_timeout(300)
+        value = handle.input_value()
+        page.keyboard.press("Control+z")
+        page.wait_for_function(
+            "value => document.querySelector('.field[data-method]:not([hidden]) input[type=range]')"
+            "?.value !== value", arg=value,
+        )  # fmt: skip
+
+
+def test_two_tabs_and_reload(browser, studio):
+    with opened(browser, studio) as tab:
+        tab.example()
+        token = tab.page.evaluate("sessionStorage.getItem('equirank-token')")
+        twin = tab.context.new_page()
+        tab.watch(twin)
+        twin.goto(f"http://{studio.host}/")
+        twin.evaluate("token => sessionStorage.setItem('equirank-token', token)", token)
+        twin.goto(f"http://{studio.host}/#/columns")
+        twin.reload()
+        twin.wait_for_selector("#audit:visible")
+        chosen = "select[data-column] >> nth=0"
+        with twin.expect_response(lambda answer: answer.request.method == "PATCH"):
+            twin.select_option(chosen, "unused")
+        tab.page.select_option(chosen, "id")
+        tab.page.wait_for_selector('[data-place="columns"] .problem')
+        assert "Changed in another tab" in tab.page.inner_text('[data-place="columns"]')
+        assert tab.page.locator(chosen).input_value() == "unused"
+        tab.page.reload()
+        tab.page.wait_for_selector("#audit:visible")
+        assert tab.page.locator(chosen).input_value() == "unused"
+
+
+def test_the_token_is_in_no_address_and_no_page(walked):
+    page = walked.page
+    token = page.evaluate("sessionStorage.getItem('equirank-token')")
+    assert len(token) == 64
+    assert "code" not in page.url
+    assert token not in page.content()
+    assert not any(token in url for url in walked.asked)
+    assert page.context.cookies() == []
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_the_report_is_drawn_in_its_sandbox(walked):
+    page = walked.page
+    walked.go("findings")
+    page.click("#read-report")
+    frame = page.frame_locator("#frame")
+    frame.locator("#verdict, h1").first.wait_for()
+    frame.locator(".plot svg").first.wait_for(timeout=WAIT)
+    page.click("#whole [data-close]")
+    walked.asked[:] = [url for url in walked.asked if "/report/" not in url]
+
+
+@pytest.mark.slow
+def test_cancel_ends_an_audit(browser, studio):
+    with opened(browser, studio) as tab:
+        tab.example("hiring")
+        tab.page.click("#audit")
+        tab.page.click('[data-place="findings"] .work button')
+        tab.page.wait_for_selector("text=Cancelled")
+        assert tab.page.locator(".claims .finding").count() == 0
+        tab.page.click("text=Work it out")
+        tab.page.wait_for_selector(".claims .finding")
+
+
+def test_a_hostile_file_stays_text(browser, studio, tmp_path):
+    names = ["<img src=x onerror=window.hacked=1>", "</script><script>window.hacked=2</script>"]
+    header = ["list", "score", "a\u202eb", "{{ 7*7 }}", *names]
+    rows = [
+        [str(i // 20), str(100 - i), names[i % 2], "=1+1", f"p{i}", names[0]] for i in range(40)
+    ]
+    file = tmp_path / "<b>x{{7*7}}.csv"
+    file.write_text(
+        "\n".join(",".join(f'"{cell}"' for cell in row) for row in [header, *rows]),
+        encoding="utf-8",
+    )
+    with opened(browser, studio) as tab:
+        page = tab.page
+        page.set_input_files("#pick", file)
+        page.wait_for_selector('[data-screen="columns"]:visible select')
+        assert "a⟨202E⟩b" in page.inner_text(".columns")
+        assert "49" not in page.inner_text(".columns th >> nth=7")
+        page.select_option('select[data-column^="a"]', "sensitive")
+        page.wait_for_selector("#audit:enabled")
+        tab.audit()
+        tab.remedy()
+        assert page.evaluate("window.hacked") is None
+        assert page.locator("img").count() == 0
+
+
+def test_a_page_of_another_port_reaches_nothing(browser, studio):
+    """Fetch, form, image, script and frame from a stranger's page change and show nothing."""
+    target = f"http://{studio.host}"
+    content = f"""<!DOCTYPE html><iframe src="{target}/"></iframe>
+        <img src="{target}/assets/main.js">
+        <form method="post" action="{target}/api/stop" target="x"></form><iframe name="x"></iframe>
+        <script>
+        document.forms[0].submit();
+        window.results = Promise.allSettled([
+          fetch("{target}/api/state"),
+          fetch("{target}/api/stop", {{ method: "POST", mode: "no-cors" }}).then((a) => a.type),
+          fetch("{target}/").then((a) => a.text()),
+        ]).then((all) => all.map((one) => one.status + ":" + (one.value || "")));
+        </script>""".encode()
+
+    class Stranger(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *parts):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stranger)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        context = browser.new_context()
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        results = page.evaluate("window.results")
+        assert results[0].startswith("rejected")
+        assert results[2].startswith("rejected")
+        assert all("equirank studio" not in frame.title() for frame in page.frames[1:])
+        context.close()
+    finally:
+        server.shutdown()
+        server.server_close()
+    assert studio.ask("GET", "/")[0] == 200  # it was not stopped
+
+
+def test_a_stopped_studio_is_said_in_words(browser):
+    with running_studio() as running:
+        tab = Tab(browser, running)
+        tab.example()
+        running.studio.stop()
+        running.thread.join(20)
+        tab.page.select_option("select[data-column] >> nth=0", "unused")
+        tab.page.wait_for_selector("#banner:visible")
+        assert "no longer answers" in tab.page.inner_text("#banner")
+        tab.context.close()
