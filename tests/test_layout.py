@@ -20,13 +20,13 @@ LAYERS = [
     {"kernels"},
     {"core"},
     {"metrics", "statistics", "policies", "theory", "costs", "constraints", "io"},
-    {"rankers", "rerankers", "allocation", "preprocess", "datasets"},
+    {"rankers", "rerankers", "allocation", "preprocess", "datasets", "engines"},
     {"plots"},
     {"reports"},
     {"auditing", "comparison"},
     {"distributed", "search"},
     {"recipes"},
-    {"testing"},
+    {"studio", "testing"},
     {"cli"},
 ]
 

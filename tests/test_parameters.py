@@ -6,7 +6,7 @@ result, each with its reason.
 """
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from hashlib import blake2b
 
@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from test_contract import EXEMPT, RANKERS, RERANKERS, external_model
 
 from equirank import as_ranking_data
+from equirank.core.attribute import Attribute
 from equirank.core.params import AnyOf, Choice, Optional
 from equirank.core.registry import find
 from equirank.costs import GroupPairCost, ListedPairCost
@@ -69,7 +70,18 @@ def lists(seed, n_lists=8, rows=10, missing=False):
 
 @cache
 def data(kind, seed=0):
-    return lists(seed, *((60, 3) if kind == "many" else ()), missing=kind == "missing")
+    made = lists(seed, *((60, 3) if kind == "many" else ()), missing=kind == "missing")
+    if kind == "tied":
+        return replace(made, score=np.round(np.log(made.score)))
+    return guessed(made, seed) if kind == "guessed" else made
+
+
+def guessed(made, seed):
+    """The lists with probabilities of the first attribute instead of its labels."""
+    p = np.where(made.sensitive["sex"].codes == 0, 0.9, 0.15)
+    p = p + np.random.default_rng(seed).uniform(-0.1, 0.05, len(p))
+    unknown = Attribute(np.full(len(p), -1, np.int32), ("a", "b"), np.stack([p, 1 - p], axis=1))
+    return replace(made, sensitive=made.sensitive | {"sex": unknown})
 
 
 # what a fitted estimator is
@@ -220,6 +232,9 @@ CASES = {
     "dtype": Case("float64", {"pair_cost": LISTED}),
     "independence": Case("strict", {"independence_tol": 0.99}),
     "independence_tol": Case(0.99, {"independence": "strict"}),
+    "RankBoost.calibration_folds": Case(4, {"calibration": "sigmoid"}),
+    "RankBoostPlus.calibration_folds": Case(4, {"calibration": "sigmoid"}),
+    "BipartiteRankBoost.calibration_folds": Case(4, {"calibration": "sigmoid"}),
     "FairReduction.estimator": RankBoost(2),
     "FairReduction.random_state": Case(1, {"estimator": RankBoost(5, validation=0.3)}),
     "RankBoost.random_state": Case(1, STOP),
@@ -272,6 +287,8 @@ CASES = {
     "DirectRanker.by": Case("race", {"fairness": "both", "by": "sex"}),
     "DELTR.activation": Case("relu", {"layers": (3,)}),
     "DELTR.protected": "a",
+    "ListNet.target": Case("distribution", {"top": 2}),
+    "ListNet.n_draws": Case(1, {"top": 2, "target": "distribution"}),
     "column": Case(3, {"constraint": "continuous"}),
     "l2": Case(0.5, {"compat": "fairsearch"}),
     "batch_size": 3,
@@ -300,12 +317,23 @@ CASES = {
     "ExposureOptimal.upper": {"a": 0.3},
     "penalty": 0.01,
     "ExposureOptimal.on_infeasible": Case("best", {"lower": {"a": 0.95}}),
+    "FAStarIR.labels": Case("chance", data="guessed"),
+    "ScoreBonus.tied_first": Case(0.5, data="tied"),
+    "PrefixConstraints.labels": Case("chance", data="guessed"),
+    "ExposureOptimal.labels": Case("expected", data="guessed"),
+    "chance": Case(0.5, {"labels": "chance"}, "guessed"),
+    "over": Case("prefix", {"labels": "chance"}, "guessed"),
+    "PrefixConstraints.over": Case(
+        "prefix", {"labels": "chance", "lower": {"a": 0.3}, "upper": None}, "guessed"
+    ),
     "FAStarIR.p": {"a": 0.3},
     "FAStarIR.protected": Case("b", {"p": 0.6}),
     "FAStarIR.by": Case("race", {"p": None}),
     "FAStarIR.on_infeasible": Case("best", {"p": {"a": 0.9}}),
     "phi": 0.9,
     "ImplicitBiasFloor.on_infeasible": Case("best", {"k": 10, "phi": 0.99}),
+    "ImpactRatioFloor.on_infeasible": Case("best", {"ratio": 90.0}),
+    "ImpactRatioFloor.ratio": 1.3,
     "OnlineSelection.lower": {"a": 4},
     "OnlineSelection.upper": {"b": 2},
     "OnlineSelection.on_infeasible": Case("best", {"lower": {"a": 5}}),
@@ -350,7 +378,14 @@ IDLE = {
     "PreferredRankBoost.random_state": "draws rows for quantiles, of more rows than here",
     "LearnedFairRepresentation.protected": "the columns of groups, if groups are not given to fit",
     "ContinuousFairness.on_infeasible": "a parameter of all re-rankers; this one has no bounds",
+    "UncertainMerit.phi": "merit is certain in a ranking of one draw, as here",
+    "UncertainMerit.method": "the same",
+    "UncertainMerit.discount": "the same",
     "EpsilonGreedy.on_infeasible": "a parameter of all re-rankers; this one has no bounds",
+    "ImpactRatioFloor.reference": "there are two groups, so everyone else is the other one",
+    "MarginLottery.on_infeasible": "a parameter of all re-rankers; this one has no bounds",
+    "ScoreBonus.on_infeasible": "a parameter of all re-rankers; this one has no bounds",
+    "ScoreBonus.tied_first": "acts on ties, which these scores lack; test_list_selection has some",
 }
 #: Parameters that have no effect alone and do not warn, with the reason.
 QUIET = {

@@ -27,10 +27,13 @@ EXTRAS = {
     "data": {"pooch", "pyarrow"},
     "excel": {"python-calamine"},
     "save": {"skops"},
+    "duckdb": {"duckdb", "pyarrow"},
+    "studio": {"equirank", "starlette", "uvicorn"},
 }
 #: Extras that are asked for by name, and not part of all.
 BY_NAME = {"gpu": {"cupy-cuda12x"}, "mlflow": {"mlflow-skinny"}, "trec": {"ir-measures", "ranx"}}
-DEVELOPMENT = {"test", "test-bare", "lint", "docs", "bench"}
+BY_NAME["spark"] = {"pandas", "pyarrow", "pyspark"}
+DEVELOPMENT = {"test", "test-bare", "lint", "docs", "release", "bench"}
 HEAVY = {
     *(
         "torch",

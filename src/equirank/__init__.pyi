@@ -21,10 +21,11 @@ from . import theory as theory
 from .auditing.audit import audit as audit
 from .auditing.audit_result import AuditResult as AuditResult
 from .auditing.explain_person import explain_person as explain_person
+from .auditing.sums_audit import audit_sums as audit_sums
 from .comparison.compare import compare as compare
 from .comparison.comparison import Comparison as Comparison
+from .core.attribute import LabelError as LabelError
 from .core.data import RankingData as RankingData
-from .core.data import as_ranking_data as as_ranking_data
 from .core.errors import DataError as DataError
 from .core.errors import EquirankWarning as EquirankWarning
 from .core.errors import FairnessOverfitWarning as FairnessOverfitWarning
@@ -35,6 +36,8 @@ from .core.errors import NoHeadroomWarning as NoHeadroomWarning
 from .core.errors import OneListWarning as OneListWarning
 from .core.evaluate import evaluate as evaluate
 from .core.evaluation import Evaluation as Evaluation
+from .core.given_data import as_ranking_data as as_ranking_data
+from .core.list_sums import ListSums as ListSums
 from .core.metric import GroupMetric as GroupMetric
 from .core.metric import Metric as Metric
 from .core.metric import Values as Values
@@ -46,5 +49,7 @@ from .core.slots import Slots as Slots
 from .core.splits import QueryKFold as QueryKFold
 from .core.splits import query_train_test_split as query_train_test_split
 from .core.table import Table as Table
+from .engines.sources import list_sums as list_sums
 from .recipes.mlflow_run import log_mlflow as log_mlflow
 from .reports.claims import Claim as Claim
+from .search.remedy import remedy as remedy

@@ -32,3 +32,20 @@ def test_pairs_are_weighed_like_the_metric():
     losses = load("cost_boosting").Pairs(data).losses(score)
     assert losses["r2"] == pytest.approx(pair_loss(y, score, kind="R2"))
     assert losses["cost_r2"] == pytest.approx(pair_loss(y, score, kind="R2", cost=cost))
+
+
+def test_libras_has_one_verdict_per_value_over_both_readings():
+    load("cost_boosting")
+    from cost_boosting.cost_verdicts import MODELS, further_claims, verdicts
+
+    near = {"test_r2": 0.3, "one_vs_rest_r2": 0.08, "accuracy": 0.5, "one_vs_rest_accuracy": 0.5}
+    near |= {f"{side}_{loss}": 0.3 for side in ("test", "train") for loss in ("r2", "cost_r2")}
+    rows = [{"model": model, "seed": seed, **near} for model in MODELS for seed in (0, 1, 2)]
+    found = {"libras": {"figures": rows}}
+    table = {row["claim"]: row for row in verdicts(found, load("cost_boosting").STUDY.expected)}
+    r2 = table["LIBRAS, RankBoost: r2"]
+    assert r2["verdict"] == "confirmed"  # by the second reading
+    assert r2["note"] == "two readings: contradicted and confirmed"
+    assert table["LIBRAS, RankBoost: accuracy"]["verdict"] == "contradicted"  # by both
+    costs = [row for row in further_claims(found) if "costs lower" in row["claim"]]
+    assert [row["verdict"] for row in costs] == ["not confirmed"]

@@ -56,6 +56,32 @@ def test_joint_verdicts(v):
     assert v.counted([yes, yes, no]) == "2 of 3 confirmed, 1 contradicted"
 
 
+def test_one_reading_confirms_and_only_all_contradict(v):
+    yes, no, open_ = "confirmed", "contradicted", "not confirmed"
+    assert v.by_any_reading([no, yes]) == yes
+    assert v.by_any_reading([no, open_]) == open_
+    assert v.by_any_reading([no, no]) == no
+
+
+def test_a_stored_run_is_shown_without_running(v, tmp_path, capsys):
+    load("theory").main(["--stored", "--out", str(tmp_path)])
+    shown = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
+    assert shown["verdicts"] == v.stored(load("theory").STUDY)["verdicts"]
+    assert capsys.readouterr().out.count("\n") == len(shown["verdicts"]) + 2
+
+
+def test_a_stored_run_takes_no_options_of_a_run(tmp_path, capsys):
+    with pytest.raises(SystemExit):
+        load("theory").main(["--stored", "--seeds", "3", "--out", str(tmp_path)])
+    assert "--stored takes --out only" in capsys.readouterr().err
+
+
+def test_a_study_without_a_stored_run_says_so(v, tmp_path):
+    study = v.Study(str(tmp_path / "run.py"), "", {}, None, None, 1)
+    with pytest.raises(SystemExit, match=r"no full run of .* is kept"):
+        v.stored(study)
+
+
 def test_a_stand_in_confirms_nothing(v):
     row = v.claim("a", 1, 2, "confirmed", "why")
     taken = v.on_stand_in(row, "sample")
