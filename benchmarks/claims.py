@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from equirank import AuditResult, Ranking, Table, as_ranking_data
+from equirank import AuditResult, DataError, Ranking, Table, as_ranking_data
 from equirank.auditing.audit_plan import make_plan
 from equirank.auditing.compared import compare_groups
 from equirank.auditing.measured import measure_all, parse_wanted
@@ -199,6 +199,16 @@ def referred(rng: np.random.Generator) -> dict[str, Any]:
     return given | {"_reference": "first=g0", "_null": lambda claim: claim.group == "g1"}
 
 
+def fires(result: AuditResult, gates: tuple[str, ...]) -> bool:
+    """Return whether a gate fires; one that is refused because of unknown labels does not."""
+    try:
+        return result.fails(gates)
+    except DataError as error:
+        if "refused" not in str(error):
+            raise
+        return False
+
+
 def report(
     make: Callable[[np.random.Generator], dict[str, Any]],
     seed: int,
@@ -238,7 +248,7 @@ def report(
         if (blocks is None or claim.block in blocks) and (null is None or null(claim))
     ]
     facts = {
-        "attributes": [_attribute(each) for each in plan.audited],
+        "attributes": [_attribute(plan, each) for each in plan.audited],
         "decisions": [_decision(plan, each) for each in plan.decisions],
         "n_permutations": plan.n_permutations,
         "n_boot": plan.n_boot,
@@ -254,7 +264,7 @@ def report(
         measured = measure_all(plan, named, only=True)
         tables = {"gaps": gaps_table(measured), "metrics": metrics_table(measured)}
     result = AuditResult(facts, claims, tables)
-    fired = [fair and result.fails(gates) for gates in wanted]
+    fired = [fair and fires(result, gates) for gates in wanted]
     fired += [False] * (4 - len(fired))
     return Report(any(claim.status == "finding" for claim in lottery_claims), *fired)
 

@@ -62,7 +62,7 @@ def evaluate(client):
 
 def audit(client):
     roles = {"query": "qid", "relevance": "y", "sensitive": "sex"}
-    options = {"n_boot": 50, "n_permutations": 50, "created": "2026-01-01"}
+    options = {"n_boot": 50, "n_permutations": 50, "date": "2026-01-01"}
     return dask_audit(parts(20_000), client=client, **roles, **options).to_json()
 
 

@@ -4,11 +4,13 @@ Sets: MSLR sample (pages of quality under and over 10), MQ2008 (feature 39 at it
 credit by sex and by age under 35, with people shared between train and test as published and with
 people split. Steps of 5, cutoffs 15 and 50, three strategies. References that need no groups: a
 random order, plain scores with noise (in standard deviations of the scores of a list), and plain
-rankings of which a share of the lists is in random order. Needs EQUIRANK_DATA.
+rankings of which a share of the lists is in random order. LambdaFair is the objective of its code,
+with the same trees. Needs EQUIRANK_DATA.
 
 Run: python benchmarks/fair_lambdamart.py [--sets mslr mq2008 german] [--seeds 5] [--jobs 1]
      python benchmarks/fair_lambdamart.py --sets halves --seeds 30    # many halves of MSLR's sample
      python benchmarks/fair_lambdamart.py --reference       # plain model and references only
+     python benchmarks/fair_lambdamart.py --lambdafair      # plain model and LambdaFair only
 """
 
 import argparse
@@ -19,7 +21,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from equirank import evaluate, query_train_test_split
-from equirank.core.data import Attribute
+from equirank.core.attribute import Attribute
 from equirank.core.ranking import Ranking
 from equirank.datasets import load_mq2008, load_mslr, make_german_lists
 from equirank.kernels.segments import segment_sum
@@ -126,28 +128,43 @@ def references(test, score, metrics, rng):
     return found
 
 
-def measure(make, seed, jobs, only_references=False):
-    """Return NDCG and rND at both cutoffs of every model: (strategy, alpha) to four numbers."""
+def measure(make, seed, jobs, only=None):
+    """Return NDCG and rND at both cutoffs of every model: (strategy, alpha) to four numbers.
+
+    ``only`` is "reference" or "lambdafair": the plain model, and only these lines.
+    """
     train, test = make(seed)
     metrics = [m for k in CUTOFFS for m in (f"NDCG@{k}", f"RND(step=5)@{k}")]
     options = {
         "step": 5, "cutoff": 50, "truncation": 50, "n_estimators": 40, "num_leaves": 15,
-        "n_jobs": jobs, "random_state": seed, "validation": test,
+        "n_jobs": jobs, "random_state": seed,
     }  # fmt: skip
-    chance = np.random.default_rng(seed).random(test.n_rows)
-    result = evaluate(replace(test, score=chance).ranking(), metrics=metrics, n_boot=0)
-    found = {("random order", 0.0): np.array([result[m] for m in metrics])}
-    rng = np.random.default_rng([seed, 1])
-    for strategy in STRATEGIES[:1] if only_references else STRATEGIES:
-        alphas = (1.0, *ALPHAS) if strategy == "swap" else ALPHAS
-        alphas = (1.0,) if only_references else alphas
-        path = FairLambdaMART(strategy=strategy, **options).tradeoff_path(alphas, train)
-        if strategy == "swap":
-            found |= references(test, path.rankers[0].predict(test), metrics, rng)
-        for alpha, ranker in zip(alphas, path.rankers, strict=True):
-            result = evaluate(ranker.rank(test), metrics=metrics, n_boot=0)
-            label = "none" if alpha == 1.0 else strategy
-            found[label, alpha] = np.array([result[m] for m in metrics])
+
+    def measured(ranking):
+        result = evaluate(ranking, metrics=metrics, n_boot=0)
+        return np.array([result[m] for m in metrics])
+
+    found = {}
+    if only != "lambdafair":
+        chance = np.random.default_rng(seed).random(test.n_rows)
+        found["random order", 0.0] = measured(replace(test, score=chance).ranking())
+    plain = FairLambdaMART(1.0, **options).fit(train)
+    if only != "lambdafair":
+        rng = np.random.default_rng([seed, 1])
+        found |= references(test, plain.predict(test), metrics, rng)
+    found["none", 1.0] = measured(plain.rank(test))
+    if only is None:
+        for strategy in STRATEGIES:
+            path = FairLambdaMART(strategy=strategy, validation=test, **options)
+            for alpha, ranker in zip(
+                ALPHAS, path.tradeoff_path(ALPHAS, train).rankers, strict=True
+            ):
+                found[strategy, alpha] = measured(ranker.rank(test))
+    if only != "reference":
+        for strategy in STRATEGIES:
+            for alpha in ALPHAS:
+                rival = FairLambdaMART.lambdafair(alpha, strategy, learning_rate=0.1, **options)
+                found[f"LambdaFair, {strategy}", alpha] = measured(rival.fit(train).rank(test))
     return found
 
 
@@ -194,12 +211,14 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--reference", action="store_true", help="plain model and references only")
+    parser.add_argument("--lambdafair", action="store_true", help="plain model and LambdaFair only")
     args = parser.parse_args()
+    only = "reference" if args.reference else "lambdafair" if args.lambdafair else None
     for name, make in SETS.items():
         if not any(name.startswith(part) for part in args.sets):
             continue
         begin = time.perf_counter()
-        runs = [measure(make, seed, args.jobs, args.reference) for seed in range(args.seeds)]
+        runs = [measure(make, seed, args.jobs, only) for seed in range(args.seeds)]
         print(f"\n## {name} ({time.perf_counter() - begin:.0f} s)\n")
         print("| strategy | alpha | NDCG@15 | rND@15 | NDCG@50 | rND@50 | rND@50 minus plain |")
         print("| --- | --- | --- | --- | --- | --- | --- |")
@@ -208,8 +227,8 @@ def main():
             cells = [f"{v:.2f}" for v in row]
             cells.append(interval([100 * (run[key] - run["none", 1.0])[3] for run in runs]))
             alpha = "" if key[1] == 0.0 else f"{key[1]:g}"
-            print(f"| {key[0]} | {alpha} | {' | '.join(cells)} |")
-        if args.reference:
+            print(f"| {key[0]} | {alpha} | {' | '.join(cells)} |", flush=True)
+        if only is not None:
             continue
         print()
         claims = [orderings(name, run) for run in runs]

@@ -106,7 +106,7 @@ def cpu(share):
     people = np.random.default_rng(0).choice(["a", "b"], train.n_rows)
     from dataclasses import replace
 
-    from equirank.core.data import as_ranking_data
+    from equirank.core.given_data import as_ranking_data
 
     coded = as_ranking_data(y=train.y, sensitive_features=people).sensitive
     grouped = replace(train, sensitive=coded)

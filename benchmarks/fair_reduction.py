@@ -25,7 +25,7 @@ import numpy as np
 from scipy.stats import t as student
 
 from equirank import query_train_test_split
-from equirank.core.data import Attribute
+from equirank.core.attribute import Attribute
 from equirank.datasets import load_adult, load_compas, load_law
 from equirank.metrics import ndcg
 from equirank.rankers import FairReduction, RankBoost
@@ -55,6 +55,13 @@ DATA = {
     "law_three": lambda: merged(load_law(sensitive="race"), "race", ("White", "Black"), "Other"),
     "law_sex": lambda: load_law(sensitive="sex"),
 }
+
+
+def aware(data):
+    """Add an indicator of each group to the features."""
+    attribute = data.attribute()
+    marks = np.eye(len(attribute.categories))[attribute.codes]
+    return replace(data, X=np.column_stack([data.X, marks]))
 
 
 def stored(data, scores):
@@ -206,6 +213,8 @@ def main():
     parser.add_argument("data", nargs="*", default=["adult", "compas", "law"], choices=list(DATA))
     parser.add_argument("--constraint", nargs="+", default=["group_pairwise_accuracy"],
                         choices=CONSTRAINTS)  # fmt: skip
+    parser.add_argument("--features", nargs="+", default=["blind"], choices=["blind", "aware"],
+                        help="without or with the group among the features")  # fmt: skip
     parser.add_argument("--eps", nargs="+", type=float, default=[0.02])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=100)
@@ -227,31 +236,45 @@ def main():
         data = DATA[name]()
         for kind in args.constraint:
             for eps in args.eps:
-                results, spent, chance, curves = {}, {}, [], []
-                for seed in range(args.first, args.first + args.seeds):
-                    train, test = query_train_test_split(
-                        data, by="item", test_size=0.3, random_state=seed
-                    )
-                    chance.append(random_ndcg(test))
-                    found, cost, curve = run_reduction(train, test, kind, eps, args, seed)
-                    curves.append(curve)
-                    times = {"single": cost, "mixture": cost}
-                    if not args.no_fairlearn:
-                        found["fairlearn"], times["fairlearn"] = run_fairlearn(
-                            train, test, kind, eps, seed
-                        )
-                    for method, row in found.items():
-                        results.setdefault(method, []).append(row)
-                        if method in times:
-                            spent.setdefault(method, []).append(times[method])
-                if args.floor:
-                    print_floor(data, kind, eps, args)
-                    print_mixing(curves, results["single"])
-                for method, rows in results.items():
-                    report(
-                        *(name, kind, eps, method, rows, results["plain"], chance),
-                        spent.get(method),
-                    )
+                found = {}
+                for features in args.features:
+                    given = aware(data) if features == "aware" else data
+                    shown = f"{name}, aware" if features == "aware" else name
+                    found[features] = run_splits(shown, given, kind, eps, args)
+                if len(found) == 2:
+                    print_differences(found["blind"], found["aware"])
+
+
+def run_splits(name, data, kind, eps, args):
+    """Print the rows of one data set, constraint and eps; return the values by method and split."""
+    results, spent, chance, curves = {}, {}, [], []
+    for seed in range(args.first, args.first + args.seeds):
+        train, test = query_train_test_split(data, by="item", test_size=0.3, random_state=seed)
+        chance.append(random_ndcg(test))
+        found, cost, curve = run_reduction(train, test, kind, eps, args, seed)
+        curves.append(curve)
+        times = {"single": cost, "mixture": cost}
+        if not args.no_fairlearn:
+            found["fairlearn"], times["fairlearn"] = run_fairlearn(train, test, kind, eps, seed)
+        for method, row in found.items():
+            results.setdefault(method, []).append(row)
+            if method in times:
+                spent.setdefault(method, []).append(times[method])
+    if args.floor:
+        print_floor(data, kind, eps, args)
+        print_mixing(curves, results["single"])
+    for method, rows in results.items():
+        report(name, kind, eps, method, rows, results["plain"], chance, spent.get(method))
+    return results
+
+
+def print_differences(blind, aware):
+    """Print aware minus blind, split by split."""
+    for method in ("plain", "single", "mixture"):
+        change = np.array(aware[method]) - np.array(blind[method])
+        words = ("pair accuracy", "violation", f"NDCG@{K}")
+        shown = [f"{word} {interval(change[:, at])}" for at, word in enumerate(words)]
+        print(f"  aware minus blind, {method}: {', '.join(shown)}", flush=True)
 
 
 if __name__ == "__main__":

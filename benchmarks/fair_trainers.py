@@ -5,7 +5,11 @@ runs that alternate; the gradient's share is measured inside them. The lines at 
 the same run: XGBoost's time with the objective to that of rank:ndcg, its NDCG at alpha 1 to that of
 rank:ndcg, and its rND at every alpha to LightGBM's. Needs EQUIRANK_DATA.
 
+Lines without training for fairness are those of FairLambdaMART at alpha 1: noise on its scores (in
+standard deviations of the scores of a list), and a share of the lists in random order.
+
 Run: python benchmarks/fair_trainers.py [--trees 100] [--catboost]
+     python benchmarks/fair_trainers.py --reference         # plain FairLambdaMART and lines only
 """
 
 import argparse
@@ -13,7 +17,7 @@ import time
 
 import numpy as np
 import xgboost
-from fair_lambdamart import mq2008
+from fair_lambdamart import mq2008, references
 
 from equirank import evaluate
 from equirank.core.ranking import Ranking
@@ -71,7 +75,17 @@ def by_lightgbm(train, test, trees, alpha):
     ranker = FairLambdaMART(alpha, n_estimators=trees, random_state=0, **FAIR)
     begin = time.perf_counter()
     ranker.fit(train)
-    return [*measured(test, ranker.predict(test)), time.perf_counter() - begin, np.nan]
+    seconds = time.perf_counter() - begin
+    return [*measured(test, ranker.predict(test)), seconds, np.nan], ranker.predict(test)
+
+
+def lines(test, score, seed):
+    """Return the measures of random order, of noise on the scores, and of random lists."""
+    rng = np.random.default_rng([seed, 1])
+    found = references(test, score, METRICS, rng)
+    drawn = {name: 100 * values for (name, _), values in found.items()}
+    chance = [measured(test, rng.random(test.n_rows)) for _ in range(20)]
+    return {"random order": np.mean(chance, axis=0), **drawn}
 
 
 def by_catboost(train, test, trees, alpha):
@@ -97,8 +111,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--trees", type=int, default=100)
     parser.add_argument("--catboost", action="store_true")
+    parser.add_argument("--reference", action="store_true", help="plain model and lines only")
     args = parser.parse_args()
-    trainers = [("XGBoost", by_xgboost, (None, *ALPHAS)), ("FairLambdaMART", by_lightgbm, ALPHAS)]
+    plain = {}
+
+    def fair_lambdamart(train, test, trees, alpha):
+        found, score = by_lightgbm(train, test, trees, alpha)
+        if alpha == 1.0:
+            plain["score"] = score
+        return found
+
+    trainers = [("FairLambdaMART", fair_lambdamart, (1.0,))]
+    if not args.reference:
+        trainers = [("XGBoost", by_xgboost, (None, *ALPHAS))]
+        trainers.append(("FairLambdaMART", fair_lambdamart, ALPHAS))
     if args.catboost:
         trainers.append(("CatBoost", by_catboost, (None, *ALPHAS)))
     found = {}
@@ -111,18 +137,18 @@ def main():
         for name, run, alphas in trainers:
             for alpha in alphas:
                 found.setdefault((name, alpha), []).append(run(train, test, args.trees, alpha))
-        rng = np.random.default_rng(fold)
-        chance = np.mean([measured(test, rng.random(test.n_rows)) for _ in range(20)], axis=0)
-        found.setdefault(("random order", None), []).append([*chance, np.nan, np.nan])
+        for name, values in lines(test, plain["score"], fold).items():
+            found.setdefault((name, "line"), []).append([*values, np.nan, np.nan])
     print("| trainer | alpha | NDCG@10 | rND@50 | seconds | of which gradient |")
     print("| --- | --- | --- | --- | --- | --- |")
     for (name, alpha), runs in found.items():
         good, unfair = np.mean(runs, axis=0)[:2]
         seconds, gradient = np.median(runs, axis=0)[2:]
         cells = ["" if np.isnan(v) else f"{v:.2f}" for v in (seconds, gradient)]
-        label = "own" if alpha is None else f"{alpha:g}"
-        label = "" if name == "random order" else label
+        label = "own" if alpha is None else "" if alpha == "line" else f"{alpha:g}"
         print(f"| {name} | {label} | {good:.1f} | {unfair:.1f} | {' | '.join(cells)} |")
+    if args.reference:
+        return
     own = np.array(found["XGBoost", None])
     print()
     for alpha in ALPHAS:

@@ -12,7 +12,8 @@ import time
 
 import numpy as np
 
-from equirank.core.data import Attribute, RankingData
+from equirank.core.attribute import Attribute
+from equirank.core.data import RankingData
 from equirank.rankers import fair_objective
 
 LENGTH = 120

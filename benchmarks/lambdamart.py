@@ -15,7 +15,8 @@ import time
 import lightgbm
 import numpy as np
 
-from equirank.core.data import Attribute, RankingData
+from equirank.core.attribute import Attribute
+from equirank.core.data import RankingData
 from equirank.rankers import FairLambdaMART
 from equirank.rankers.lambdamart.objective import FairObjective
 

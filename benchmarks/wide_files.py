@@ -10,7 +10,7 @@ import warnings
 from pathlib import Path
 
 from equirank.io import read_csv
-from equirank.recipes.config_example import guess_columns
+from equirank.recipes.config_example import guess_file
 
 
 def seconds(work, path):
@@ -33,7 +33,7 @@ def main():
             cells = ",".join("x" if j % 3 == 0 else str(j) for j in range(count)) + "\n"
             path.write_text(",".join(f"c{j}" for j in range(count)) + "\n" + cells * 2)
             paths.append(path)
-        for name, work in (("read_csv", read_csv), ("init", guess_columns)):
+        for name, work in (("read_csv", read_csv), ("init", guess_file)):
             few, many = (seconds(work, path) for path in paths)
             print(f"{name:10} {few:7.2f} s {many:7.2f} s   ratio {many / few:.1f}")
 

@@ -1,10 +1,11 @@
-"""Insert the verdicts of full runs into the page of the documentation.
+"""Keep full runs in the repository, and write the page of the documentation from them.
 
-    python reproductions/page.py FOLDER [FOLDER ...]
+    python reproductions/page.py [FOLDER ...]
 
 Each folder contains the results of a study; several folders of one study (its parts, run in
-parallel) are combined. In docs/reproductions.md only the text between the marks of these studies
-is replaced.
+parallel) are combined. A study's results are stored as results.json.gz next to its script. In
+docs/reproductions.md only the text between the marks of the studies is replaced; without folders
+it is written again from what is stored.
 """
 
 import json
@@ -31,24 +32,42 @@ def merged(folders):
     return studies
 
 
-def judged(name, results):
-    """Return the verdicts of a study on all its parts."""
+def study_of(name):
+    """Return the study of a folder."""
     spec = spec_from_file_location(f"reproduction_{name}", HERE / name / "run.py")
     module = module_from_spec(spec)
     spec.loader.exec_module(module)
-    order = [part for part in module.STUDY.parts if part in results["parts"]]
-    found = {part: results["parts"][part]["tables"] for part in order}
-    return module.STUDY.verdicts(found, module.STUDY.expected)
+    return module.STUDY
 
 
-def written(rows, results):
+def origin(results):
+    """Return sentences about the runs that the figures are from."""
+    parts = results["parts"].values()
+    seconds = sum(part["seconds"] for part in parts) if parts else results["seconds"]
+    seeds = sorted({part["seeds"] for part in parts}) if parts else results["seeds"]
+    text = f"Seeds: {', '.join(map(str, seeds))}; {seconds / 60:.0f} CPU minutes in total."
+    if "pieced_together" in results:
+        text += f" Pieced together: {results['pieced_together']}"
+    runs = dict.fromkeys((part["version"], part["began"]) for part in parts if "began" in part)
+    if len(runs) > 1:
+        named = "; ".join(
+            f"{', '.join(n for n, p in results['parts'].items() if p.get('began') == began)} "
+            f"({began} UTC)"
+            for _, began in runs
+        )
+        text += f" Pieced together from {len(runs)} runs: {named}."
+    return text
+
+
+def written(results):
     """Return the claims that did not hold, then all claims in a collapsed block."""
+    rows = results["verdicts"]
     words = [row["verdict"] for row in rows]
     counts = ", ".join(f"{words.count(word)} {word}" for word in v.VERDICTS if word in words)
-    seconds = sum(part["seconds"] for part in results["parts"].values())
-    seeds = sorted({part["seeds"] for part in results["parts"].values()})
-    text = [f"{len(rows)} claims: {counts}. Seeds: {', '.join(map(str, seeds))}; "
-            f"{seconds / 60:.0f} CPU minutes in total."]  # fmt: skip
+    text = [f"{len(rows)} claims: {counts}. {origin(results)}"]
+    if results.get("remarks"):
+        text += ["", "What is odd in the published table itself:", ""]
+        text += [f"- {remark}" for remark in results["remarks"]]
     failed = [row for row in rows if row["verdict"] in (v.CONTRADICTED, v.NOT_CONFIRMED)]
     if failed:
         text += ["", "Not confirmed or contradicted:", "", v.markdown(failed)]
@@ -56,14 +75,22 @@ def written(rows, results):
     return "\n".join(text)
 
 
+def inserted(page, name, results):
+    """Return the page with the text between the marks of a study replaced."""
+    begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+    before, rest = page.split(begin)
+    _, after = rest.split(end)
+    return f"{before}{begin}\n\n{written(results)}\n\n{end}{after}"
+
+
 def main(folders):
-    page = PAGE.read_text(encoding="utf-8")
     for name, results in merged(folders).items():
-        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
-        before, rest = page.split(begin)
-        _, after = rest.split(end)
-        text = written(judged(name, results), results)
-        page = f"{before}{begin}\n\n{text}\n\n{end}{after}"
+        v.judge(study_of(name), results)
+        v.keep(study_of(name), results)
+    page = PAGE.read_text(encoding="utf-8")
+    for file in sorted(HERE.glob("*/results.json.gz")):
+        name = file.parent.name
+        page = inserted(page, name, v.stored(study_of(name)))
     PAGE.write_text(page, encoding="utf-8")
 
 

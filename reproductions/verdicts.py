@@ -8,6 +8,7 @@ be drawn later.
 
 import argparse
 import csv
+import gzip
 import json
 import math
 import os
@@ -15,7 +16,7 @@ import sys
 import time
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,10 @@ class Study:
         Number of seeds of a full run; a quick run has two.
     needs_data : bool
         Whether the claims concern real data: a quick run, on synthetic data, tests none of them.
+    remarks : callable, optional
+        Maps the results and the published values to sentences about the published table itself.
+    options : dict
+        Further options of the command line: name to type, default and help.
     """
 
     file: str
@@ -57,6 +62,8 @@ class Study:
     pictures: Callable
     seeds: int
     needs_data: bool = False
+    remarks: Callable | None = None
+    options: dict[str, tuple] = field(default_factory=dict)
 
     @property
     def name(self):
@@ -115,6 +122,17 @@ def altogether(verdicts):
     return CONFIRMED if set(verdicts) == {CONFIRMED} else NOT_CONFIRMED
 
 
+def by_any_reading(verdicts):
+    """Combine the verdicts on one claim whose source allows several readings.
+
+    It is confirmed if one reading is, and contradicted only if all are.
+    """
+    verdicts = list(verdicts)
+    if CONFIRMED in verdicts:
+        return CONFIRMED
+    return CONTRADICTED if set(verdicts) == {CONTRADICTED} else NOT_CONFIRMED
+
+
 def counted(verdicts):
     """Describe how many cases of a claim are confirmed and how many contradicted."""
     verdicts = list(verdicts)
@@ -162,6 +180,9 @@ def progress(steps, description):
 def main(study, argv=None):
     """Run a study from the command line; return its results with verdicts."""
     given = _options(study, argv)
+    if given.stored:
+        given.out.mkdir(parents=True, exist_ok=True)
+        return _finish(study, stored(study), given.out)
     if given.draw is not None:
         results = json.loads((given.draw / "results.json").read_text(encoding="utf-8"))
         return _finish(study, results, given.draw)
@@ -172,11 +193,12 @@ def main(study, argv=None):
         before = json.loads(file.read_text(encoding="utf-8"))
         if before.get("name") == study.name and before.get("quick") == given.quick:
             results["parts"] = before["parts"]
+    run = {"version": __version__, "began": time.strftime("%Y-%m-%d %H:%M", time.gmtime())}
     for part in given.part or study.parts:
         begin = time.perf_counter()
         tables = study.parts[part](given)
         seconds = round(time.perf_counter() - begin, 1)
-        results["parts"][part] = {"seconds": seconds, "seeds": given.seeds, "tables": tables}
+        results["parts"][part] = {"seconds": seconds, "seeds": given.seeds, "tables": tables, **run}
         _write(file, _json(results))
         print(f"{study.name} {part}: {seconds:.0f} s", file=sys.stderr)
     return _finish(study, json.loads(file.read_text(encoding="utf-8")), given.out)
@@ -191,8 +213,13 @@ def _options(study, argv):
     parser.add_argument("--n-jobs", type=int, help="threads; default all, 1 with --quick")
     default = Path("build/reproductions") / study.name
     parser.add_argument("--out", type=Path, default=default, help=f"folder, default {default}")
+    parser.add_argument("--stored", action="store_true", help="show the full run of the repository")
     parser.add_argument("--draw", type=Path, metavar="FOLDER", help="only write table and charts")
+    for name, (kind, default, text) in study.options.items():
+        parser.add_argument(f"--{name}", type=kind, default=default, help=f"{text} ({default})")
     given = parser.parse_args(argv)
+    if given.stored and (given.quick or given.part or given.seeds or given.draw):
+        parser.error("--stored takes --out only, got other options beside it")
     if given.n_jobs is None:
         given.n_jobs = 1 if given.quick else -1
     if given.seeds is None:
@@ -200,10 +227,38 @@ def _options(study, argv):
     return given
 
 
+def stored(study):
+    """Return the full run that is kept in the repository next to the script.
+
+    A run of which only the printed claims were kept has no parts, and ``pieced_together`` says so.
+    """
+    file = Path(study.file).with_name("results.json.gz")
+    if not file.exists():
+        raise SystemExit(f"{file}: no full run of {study.name} is kept")
+    return json.loads(gzip.decompress(file.read_bytes()))
+
+
+def keep(study, results):
+    """Store a full run in the repository, compressed; equal results give equal bytes."""
+    text = json.dumps(plain(results), allow_nan=False, separators=(",", ":"))
+    file = Path(study.file).with_name("results.json.gz")
+    file.write_bytes(gzip.compress(text.encode("utf-8"), 9, mtime=0))
+
+
+def judge(study, results):
+    """Set the verdicts, and the remarks, of results whose rows per seed are known."""
+    found = {part: results["parts"][part]["tables"] for part in study.parts
+             if part in results["parts"]}  # fmt: skip
+    if found:
+        results["verdicts"] = study.verdicts(found, study.expected)
+        if study.remarks is not None:
+            results["remarks"] = study.remarks(found, study.expected)
+    return found
+
+
 def _finish(study, results, out):
     """Write tables, and charts if they can be drawn."""
-    found = {part: done["tables"] for part, done in results["parts"].items()}
-    results["verdicts"] = study.verdicts(found, study.expected)
+    found = judge(study, results)
     if study.needs_data and results["quick"]:
         results["verdicts"] = [
             on_stand_in(row, "synthetic data", seen=False) for row in results["verdicts"]
@@ -239,15 +294,15 @@ def markdown(rows):
 
 
 def _json(value):
-    return json.dumps(_plain(value), indent=1, allow_nan=False)
+    return json.dumps(plain(value), indent=1, allow_nan=False)
 
 
-def _plain(value):
+def plain(value):
     """Convert NumPy numbers to Python numbers, and non-finite numbers to None."""
     if isinstance(value, dict):
-        return {key: _plain(entry) for key, entry in value.items()}
+        return {key: plain(entry) for key, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(entry) for entry in value]
+        return [plain(entry) for entry in value]
     if isinstance(value, np.generic):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -3,40 +3,93 @@
     python reproductions/fair_pairwise/run.py --quick
     EQUIRANK_DATA=... python reproductions/fair_pairwise/run.py
 
-COMPAS, law students by sex and by race, Adult and Wiki talk, each one list of people (or comments)
-split 60/20/20. Every model uses the point of a reduced grid that is best on the validation part.
-Each seed draws its own split, widths and weights. Only 1,492 of the Wiki comments are available, so
-they are substitute data.
+COMPAS in both orientations, law students by sex and by race, Adult and Wiki talk, each one list of
+people (or comments). A fifth is for test; the rest is split into training and validation parts
+several times, and every model uses the point of the grid that is best on the mean over the splits.
+Each seed draws its own parts and weights. Every cell, one model on one seed, is stored in the
+folder of results, and a run continues with those that are missing. Only 1,492 of the Wiki comments
+are available, so they are substitute data.
 """
 
+import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 import verdicts as v
 from fair_pairwise import lists
-from fair_pairwise.judging import pictures, verdicts
-from fair_pairwise.training import MODELS, one_seed
+from fair_pairwise.grid import MODELS, QUICK, Effort
+from fair_pairwise.judging import pictures, remarks, verdicts
+from fair_pairwise.training import chance, one_cell
 
 
-def study(given, load, names=MODELS):
-    """Run all seeds, in parallel if there are several jobs."""
+def effort_of(given):
+    """Return how much is searched, by the options."""
+    if given.quick:
+        return QUICK
+    full = Effort(splits=given.splits, survivors=given.survivors, device=given.device)
+    return replace(
+        full,
+        widths=tuple(int(width) for width in given.widths.split(",")),
+        rungs=tuple(steps for steps in full.rungs if steps <= given.first) or (given.first,),
+        long=tuple(steps for steps in full.long if steps <= given.longest) or (given.longest,),
+    )
+
+
+def cell(file, load, seed, name, quick, effort):
+    """Return a stored cell, or compute and store it."""
+    if not file.exists():
+        done = one_cell(load, seed, name, quick, effort)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        partial = file.with_suffix(".partial")
+        partial.write_text(json.dumps(v.plain(done)), encoding="utf-8")
+        partial.replace(file)
+    return json.loads(file.read_text(encoding="utf-8"))
+
+
+def study(given, part, load, names=MODELS):
+    """Run all seeds, cells in parallel if there are several jobs."""
     from joblib import Parallel, delayed
 
-    jobs = [delayed(one_seed)(load, seed, names, given.quick) for seed in range(given.seeds)]
+    effort = effort_of(given)
+    folder = given.out / "cells" / effort.key()
+    cells = [(seed, name) for seed in range(given.seeds) for name in names]
+    jobs = [
+        delayed(cell)(folder / f"{part}_{seed}_{name}.json", load, seed, name, given.quick, effort)
+        for seed, name in cells
+    ]
     steps = Parallel(n_jobs=given.n_jobs, return_as="generator")(jobs)
-    rows, chances = zip(*v.progress(steps, load.__name__), strict=True)
-    return {"figures": [row for found in rows for row in found], "chance": list(chances)}
+    found = list(v.progress(steps, part))
+    return {
+        "figures": [one["row"] for one in found],
+        "lines": [row for one in found for row in one["lines"]],
+        "chance": [chance(load, seed, given.quick, effort) for seed in range(given.seeds)],
+    }
 
 
 PARTS = {
-    "compas": lambda given: study(given, lists.compas_people),
-    "law_sex": lambda given: study(given, lists.students_by_sex),
-    "law_race": lambda given: study(given, lists.students_by_race),
-    "adult": lambda given: study(given, lists.adult_people),
-    "wiki": lambda given: study(given, lists.wiki_comments, (*MODELS, "constrained_pairwise")),
+    "compas": lambda given: study(given, "compas", lists.compas_people),
+    "compas_high": lambda given: study(given, "compas_high", lists.compas_high_risk_first),
+    "law_sex": lambda given: study(given, "law_sex", lists.students_by_sex),
+    "law_race": lambda given: study(given, "law_race", lists.students_by_race),
+    "adult": lambda given: study(given, "adult", lists.adult_people),
+    "wiki": lambda given: study(
+        given, "wiki", lists.wiki_comments, (*MODELS, "constrained_pairwise")
+    ),
 }
-STUDY = v.Study(__file__, __doc__, PARTS, verdicts, pictures, seeds=5, needs_data=True)
+OPTIONS = {
+    "splits": (int, 3, "splits into training and validation parts"),
+    "widths": (str, "10,20,50,100", "widths of the two layers"),
+    "first": (int, 2_000, "most steps of all points"),
+    "survivors": (int, 3, "points that train on"),
+    "longest": (int, 10_000, "most steps of the survivors"),
+    "device": (str, "cpu", "cpu, cuda or auto"),
+}
+STUDY = v.Study(
+    __file__, __doc__, PARTS, verdicts, pictures, seeds=10, needs_data=True, remarks=remarks,
+    options=OPTIONS,
+)  # fmt: skip
 
 
 def main(argv=None):

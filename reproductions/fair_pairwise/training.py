@@ -1,11 +1,10 @@
-"""The models of the fair pairwise study and the choice of their grid points."""
+"""The search of the fair pairwise study: splits, the choice of a point, and its test values."""
 
-from dataclasses import dataclass
-from pathlib import Path
-from tempfile import TemporaryDirectory
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from fair_pairwise.grid import Point, made, points
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -13,97 +12,84 @@ from sklearn.preprocessing import StandardScaler
 from equirank import query_train_test_split
 from equirank.metrics import auc, group_pairwise_accuracy, ndcg, rnd
 from equirank.preprocess import representation_leakage
-from equirank.rankers import DELTR, ConstrainedPairwise, DebiasClassifier, DirectRanker
+from equirank.search.stacked_fits import fit_all
 
-FAIR = ("adversarial", "flipped", "both")
-NOISY = ("plain", *FAIR, "deltr", "debias_classifier")
-MODELS = tuple(name + end for name in NOISY for end in ("", "+noise"))
-GAMMAS = (0.1, 1.0, 2.0, 5.0, 10.0, 100.0)
-WIDTHS = (10, 20, 50)
-EPS = (0.01, 0.05, 0.1)
-#: Steps after which only the best third continues. DELTR uses the whole list in each step.
-RUNGS, RUNGS_OF_LISTS = (500, 1000, 2000), (100, 200, 400)
-BATCH = 128
+#: Noise of the line, in standard deviations of the scores, and draws of each size.
+NOISE, N_DRAWS = (0.25, 0.5, 1.0, 2.0, 4.0), 5
 
 
 @dataclass(frozen=True)
-class Point:
-    """One point of the grid."""
+class Split:
+    """One split of the 80% that are not for test: training and validation rows."""
 
-    gamma: float
-    width: int
+    train: Any
+    valid: Any
 
 
-@dataclass(frozen=True)
-class Chosen:
-    """The chosen model and its score on the validation part."""
+@dataclass
+class Candidate:
+    """A point at a number of steps: its model and its validation score, per split."""
 
-    model: Any
     point: Point
     steps: int
-    validation: float
+    models: list[Any]
+    scores: list[float]
+
+    @property
+    def mean(self):
+        return float(np.mean(self.scores))
 
 
-def grid(name, seed, quick):
-    """Return the initial points: every gamma, widths assigned by seed, the same for all models.
+def parts_of(data, seed, effort):
+    """Return the test part, a fifth, and repeated splits of the rest: 60% train, 20% validation."""
+    rest, test = query_train_test_split(data, test_size=0.2, by="item", random_state=seed)
+    splits = [
+        Split(
+            *query_train_test_split(rest, test_size=0.25, by="item", random_state=seed + 1000 * at)
+        )
+        for at in range(effort.splits)
+    ]
+    return test, splits
 
-    Models without a gamma try every width.
+
+def trained(name, chosen, counts, splits, protected, target, seed, effort):
+    """Return the candidates of some points at some step counts, trained on every split.
+
+    Points of one shape train as one stack, and step counts are checkpoints of one run. A point
+    whose loss does not stay finite is left out.
     """
-    widths = (10,) if quick else WIDTHS
-    if name.startswith("plain"):
-        return [Point(0.0, width) for width in widths]
-    values = EPS if name == "constrained_pairwise" else GAMMAS
-    values = values[1:4:2] if quick else values
-    dealt = np.random.default_rng([11, seed]).permutation(np.resize(widths, len(values)))
-    return [Point(value, int(width)) for value, width in zip(values, dealt, strict=True)]
+    most = max(counts)
+    found = [Candidate(point, steps, [], []) for point in chosen for steps in counts]
+    failed = set()
+    for split in splits:
+        models = [made(name, c.point, split.train, c.steps, most, target, seed, effort)
+                  for c in found]  # fmt: skip
+        if hasattr(models[0], "get_params"):
+            errors = fit_all(models, split.train)
+        else:
+            errors = [None] * len([model.fit(split.train) for model in models])
+        for at, (candidate, model, error) in enumerate(zip(found, models, errors, strict=True)):
+            if error is not None:
+                failed.add(at)
+                continue
+            figures = measured(model.predict(split.valid.X), split.valid, protected)
+            candidate.models.append(model)
+            candidate.scores.append((figures["ndcg"] + 1.0 - figures["rnd"]) / 2.0)
+    return [candidate for at, candidate in enumerate(found) if at not in failed]
 
 
-def made(name, point, train, n_epochs, target, seed, checkpoint):
-    """Return a model that trains for a number of epochs, continuing from the checkpoint."""
-    common = {"n_epochs": n_epochs, "random_state": seed, "checkpoint": checkpoint}
-    common["layers"] = (point.width, point.width)
-    if name == "constrained_pairwise":
-        return ConstrainedPairwise(point.gamma, **common)
-    name, _, noise = name.partition("+")
-    common["noise"] = bool(noise)
-    if name == "deltr":  # squared differences of exposure decrease with n^2
-        return DELTR(point.gamma * train.n_rows**2, **common)
-    common["batch_size"] = BATCH
-    if name == "plain":
-        return DirectRanker(**common)
-    if name != "flipped":  # whose adversary is linear
-        common["adversary_layers"] = (point.width, point.width)
-    if name == "debias_classifier":
-        return DebiasClassifier(point.gamma, target, **common)
-    return DirectRanker(name, point.gamma, **common)
-
-
-def chosen(name, train, valid, protected, target, seed, quick):
-    """Train all points by successive halving and return the one with the best equal-weight score.
-
-    Step counts are checkpoints of one run: a remaining point continues its run. The best of
-    all points at all step counts is returned.
-    """
-    rungs = RUNGS_OF_LISTS if name.startswith("deltr") else RUNGS
-    rungs = tuple(steps // 50 for steps in rungs[:2]) if quick else rungs
-    per_epoch = 1 if name.startswith("deltr") else max(1, train.n_rows // BATCH)
-    alive, best = grid(name, seed, quick), None
-    with TemporaryDirectory() as folder:
-        runs = {point: Path(folder) / str(number) for number, point in enumerate(alive)}
-        for steps in rungs:
-            found = []
-            for point in alive:
-                n_epochs = max(1, round(steps / per_epoch))
-                model = made(name, point, train, n_epochs, target, seed, runs[point])
-                model.fit(train)
-                figures = measured(model.predict(valid.X), valid, protected)
-                value = (figures["ndcg"] + 1.0 - figures["rnd"]) / 2.0
-                found.append(Chosen(model, point, steps, value))
-            found.sort(key=lambda one: -one.validation)
-            if best is None or found[0].validation > best.validation:
-                best = found[0]
-            alive = [one.point for one in found[: max(1, len(found) // 3)]]
-    return best
+def searched(name, splits, protected, target, seed, effort):
+    """Return all candidates, best first by the mean validation score over the splits."""
+    grid = points(name, effort)
+    if name == "parity_ridge":
+        found = trained(name, grid, (1,), splits, protected, target, seed, effort)
+        return sorted(found, key=lambda one: -one.mean)
+    rungs, long = effort.steps(name, effort.rungs), effort.steps(name, effort.long)
+    found = trained(name, grid, rungs, splits, protected, target, seed, effort)
+    found.sort(key=lambda one: -one.mean)
+    alive = list(dict.fromkeys(one.point for one in found))[: effort.survivors]
+    found += trained(name, alive, long, splits, protected, target, seed, effort)
+    return sorted(found, key=lambda one: -one.mean)
 
 
 def measured(score, data, protected):
@@ -117,44 +103,78 @@ def measured(score, data, protected):
     return figures | ({"auc": auc(data.y, score)} if data.y.max() == 1.0 else {})
 
 
-def represented(model, train, rest, test, protected, seed):
-    """Return the ADRG of the representation, and 1 - rND and NDCG of a linear model trained on it.
+def represented(model, split, test, protected, seed):
+    """Return ADRG by both probes, and 1 - rND and NDCG of a ridge on the representation.
 
-    The representation of rankers without ``transform`` is their score.
+    Groups are predicted from validation and test rows. The representation of a model without
+    ``transform`` is its score.
     """
-    Z, Z_rest, Z_test = (_representation(model, part.X) for part in (train, rest, test))
-    groups = rest.attribute().codes
-    leak = representation_leakage(Z_rest, groups, test_size=0.5, random_state=seed)
-    linear = make_pipeline(StandardScaler(), Ridge()).fit(Z, train.y)
+    Z, Z_valid, Z_test = (_representation(model, p.X) for p in (split.train, split.valid, test))
+    unseen = np.concatenate([Z_valid, Z_test])
+    groups = np.concatenate([split.valid.attribute().codes, test.attribute().codes])
+    leak = {
+        f"on_adrg{end}": representation_leakage(
+            unseen, groups, model=probe, test_size=0.5, random_state=seed
+        )
+        for end, probe in (("", "linear"), ("_forest", "forest"))
+    }
+    linear = make_pipeline(StandardScaler(), Ridge()).fit(Z, split.train.y)
     figures = measured(linear.predict(Z_test), test, protected)
-    return {"on_adrg": leak, "on_one_minus_rnd": 1.0 - figures["rnd"], "on_ndcg": figures["ndcg"]}
+    return leak | {"on_one_minus_rnd": 1.0 - figures["rnd"], "on_ndcg": figures["ndcg"]}
 
 
 def _representation(model, X):
     return model.transform(X) if hasattr(model, "transform") else model.predict(X)[:, None]
 
 
-def one_seed(load, seed, names, quick):
-    """Split 60/20/20, choose every model on the validation part, evaluate it on the test part.
+def averaged(rows):
+    """Return the mean of each column."""
+    return {name: float(np.mean([row[name] for row in rows])) for name in rows[0]}
 
-    Returns the rows of the models, and the metrics of a random order of the test part.
+
+def one_cell(load, seed, name, quick, effort):
+    """Return the row of one model on one seed, of the plain model with its noise line.
+
+    Test values are means over the models of the chosen point, one per split. ``best_on_test`` is
+    the smallest distance of any candidate on the test part: what better choosing could gain.
     """
     data, protected, target = load(seed, quick)
-    cut = {"by": "item", "random_state": seed}
-    train, rest = query_train_test_split(data, test_size=0.4, **cut)
-    valid, test = query_train_test_split(rest, test_size=0.5, **cut)
-    rows = []
-    for name in names:
-        best = chosen(name, train, valid, protected, target, seed, quick)
-        row = {"seed": seed, "model": name, "gamma": best.point.gamma, "width": best.point.width,
-               "steps": best.steps, "validation": best.validation}  # fmt: skip
-        row |= measured(best.model.predict(test.X), test, protected)
-        rows.append(row | represented(best.model, train, rest, test, protected, seed))
-    return rows, {"seed": seed} | chance(test, protected, seed)
+    test, splits = parts_of(data, seed, effort)
+    found = searched(name, splits, protected, target, seed, effort)
+    if not found:
+        raise RuntimeError(f"no point of {name} stayed finite with seed {seed}")
+    best = found[0]
+    on_test = [
+        averaged([measured(model.predict(test.X), test, protected) for model in one.models])
+        for one in found
+    ]
+    far = [abs(1.0 - figures["ndcg"]) + abs(figures["rnd"]) for figures in on_test]
+    row = {"seed": seed, "model": name, **asdict(best.point), "steps": best.steps}
+    row |= {"validation": best.mean, "best_on_test": min(far), **on_test[0]}
+    row |= averaged([represented(model, split, test, protected, seed)
+                     for model, split in zip(best.models, splits, strict=True)])  # fmt: skip
+    lines = noise_line(best.models, test, protected, seed) if name == "plain" else []
+    return {"row": row, "lines": lines}
 
 
-def chance(test, protected, seed):
-    """Return the mean metrics of random orders."""
+def noise_line(models, test, protected, seed):
+    """Return the mean metrics of scores with more and more noise."""
+    rng, rows = np.random.default_rng([17, seed]), []
+    scores = [np.asarray(model.predict(test.X), dtype=np.float64) for model in models]
+    for size in NOISE:
+        drawn = []
+        for score in scores:
+            spread = size * score.std()
+            noisy = [score + spread * rng.normal(size=len(score)) for _ in range(N_DRAWS)]
+            drawn += [measured(one, test, protected) for one in noisy]
+        rows.append({"seed": seed, "amount": size, **averaged(drawn)})
+    return rows
+
+
+def chance(load, seed, quick, effort):
+    """Return the mean metrics of random orders of the test part."""
+    data, protected, _ = load(seed, quick)
+    test, _ = parts_of(data, seed, effort)
     rng = np.random.default_rng([13, seed])
     drawn = [measured(rng.random(test.n_rows), test, protected) for _ in range(20)]
-    return {name: float(np.mean([one[name] for one in drawn])) for name in drawn[0]}
+    return {"seed": seed, **averaged(drawn)}
