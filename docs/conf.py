@@ -17,12 +17,14 @@ release = version = equirank.__version__
 
 extensions = [
     "sphinx.ext.autodoc",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
+    "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "charts",
+    "mathml",
     "metric_pages",
+    "reference_pages",
 ]
 exclude_patterns = ["_ext", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
 smartquotes = False  # quotes in a docstring belong to code
@@ -49,6 +51,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
 }
 
+html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"equirank {release}"
 html_show_sourcelink = False

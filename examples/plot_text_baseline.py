@@ -8,8 +8,12 @@ Boolean match, the cosine of TF-IDF vectors, and BM25, whose two parameters are 
 cross-validation over queries. Their scores then become features of a ranker that is trained to be
 equally accurate for both groups, and is audited.
 
-The profiles are synthetic.
+The example reads a folder of text files, one per profile. The profiles are synthetic and written
+first; with a folder of your own, skip that part.
 """
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import bm25s
 import numpy as np
@@ -56,8 +60,24 @@ def profile(level, home):
 n_people = 240
 homes = rng.choice(["city", "coast"], size=n_people)
 levels = rng.integers(0, 4, size=(n_people, len(SKILLS))) * (rng.random((n_people, 12)) < 0.5)
-texts = [profile(level, home) for level, home in zip(levels, homes, strict=True)]
-texts[0]
+folder = TemporaryDirectory()
+for person, (level, home) in enumerate(zip(levels, homes, strict=True)):
+    (Path(folder.name) / f"{person:03}.txt").write_text(profile(level, home), encoding="utf-8")
+
+# %%
+# One text per file, in the order of the file names. The name identifies the person.
+
+
+def read_folder(path):
+    """Return the texts of a folder by the names of their files."""
+    files = sorted(Path(path).glob("*.txt"))
+    return {file.stem: file.read_text(encoding="utf-8") for file in files}
+
+
+documents = read_folder(folder.name)
+folder.cleanup()
+texts = list(documents.values())
+print(len(documents), "profiles;", next(iter(documents)), texts[0][:60])
 
 # %%
 # A query names two skills, in words of the city. The relevance of a profile is the person's mean

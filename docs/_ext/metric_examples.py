@@ -67,6 +67,8 @@ def _inputs(picture: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
             "rankings": scores,
             "first": scores[0],
             "second": scores[-1],
+            "ranking": scores[0],
+            "merit": list(zip(*scores[1:], strict=True)),
         }
     if kind == "policies":
         policy = [[[chance], [1 - chance]] for chance in row["policy"]]

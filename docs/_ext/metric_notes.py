@@ -81,6 +81,8 @@ def faults(name: str, notes: dict[str, Any]) -> list[str]:
     if notes["family"] not in FAMILIES:
         words = ", ".join(FAMILIES)
         found.append(f"family of {name} must be one of {words}, got {notes['family']!r}")
+    if "\n" in notes["formula"] or not notes["formula"]:
+        found.append(f"formula of {name} must be one line of LaTeX")
     found += _length(name, "cannot_see", notes["cannot_see"], 120, 900)
     if not re.search(r"\.\s", notes["cannot_see"]):
         found.append(f"cannot_see of {name} must have at least two sentences")

@@ -1,21 +1,18 @@
-"""Write a page per metric and a page per public module, from the public lists.
+"""Write a page per metric, from the public list.
 
 Nothing here names a metric: whatever stands in ``equirank/metrics/__init__.pyi`` gets a page, made
-of its docstring, its picture and its notes in ``docs/metric_notes.toml``; whatever stands in the
-other public lists stands in the reference.
+of its docstring, its picture and its notes in ``docs/metric_notes.toml``.
 """
 
 from __future__ import annotations
 
 import inspect
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import property_tables
 from metric_notes import (
     FAMILIES,
-    PACKAGES,
     better,
     definition,
     faults,
@@ -37,10 +34,8 @@ from metric_notes import (
 )
 from metric_pictures import draw
 
-import equirank
 from equirank import metrics
 from equirank.core.registry import parse_metric
-from equirank.metrics import properties
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
@@ -61,10 +56,9 @@ INPUTS = {
 
 
 def write_pages(app: Sphinx) -> None:
-    """Write the folders ``metrics`` and ``api`` beside the other pages."""
+    """Write the folder ``metrics`` beside the other pages."""
     here = Path(app.srcdir)
     write_folder(here / "metrics", metric_files(here))
-    write_folder(here / "api", reference_files())
 
 
 def metric_files(here: Path) -> dict[str, str]:
@@ -75,8 +69,8 @@ def metric_files(here: Path) -> dict[str, str]:
     if missing:
         raise ValueError(
             f"docs/metric_notes.toml has nothing on {', '.join(missing)}: add a table with its "
-            "family, cannot_see, when and picture, as the head of that file says, or name it "
-            "under beside of the metric whose page describes it"
+            "family, formula, cannot_see, when and picture, as the head of that file says, or name "
+            "it under beside of the metric whose page describes it"
         )
     wrong = [fault for name in names for fault in faults(name, notes[name])]
     if wrong:
@@ -121,6 +115,7 @@ def metric_page(name: str, notes: dict[str, Any], here: Path) -> str:
         indent(f'<figure style="margin:1.5rem 0">\n{svg}</figure>') + "\n",
         caption(picture) + "\n",
         heading("Definition", "-"),
+        f".. math:: {notes['formula']}\n",
         definition(doc) + "\n",
         heading("What it cannot see", "-"),
         with_links(notes["cannot_see"]) + "\n",
@@ -228,45 +223,6 @@ def trim(app: Sphinx, what: str, name: str, member: Any, options: Any, lines: li
     lines[:] = join(parts)
 
 
-def reference_files() -> dict[str, str]:
-    """Return the text of the reference, one page for each public module."""
-    modules = [equirank, *public_modules(equirank), properties]
-    files = {
-        f"{module.__name__}.rst": reference_page(module) for module in modules if module != metrics
-    }
-    files["index.rst"] = "\n".join([heading("Reference", "="), toctree(sorted(files))])
-    return files
-
-
-def reference_page(module: ModuleType) -> str:
-    """Return one module's page: its public names in alphabetical order, classes first."""
-    parts = [heading(module.__name__, "="), (module.__doc__ or "").strip(), ""]
-    members = {
-        name: getattr(module, name) for name in sorted(module.__all__) if not name.startswith("_")
-    }
-    for name, member in members.items():
-        if module in PACKAGES and name in metric_functions():
-            parts.append(f"* :doc:`{name} </metrics/{name}>`\n")
-        elif module is not equirank and members_home(name) is equirank:
-            parts.append(f"* :py:obj:`equirank.{name}`\n")
-        elif inspect.isclass(member):
-            parts += [f".. autoclass:: {module.__name__}.{name}", "   :members:", ""]
-        elif callable(member):
-            parts.append(f".. autofunction:: {module.__name__}.{name}\n")
-    return "\n".join(parts)
-
-
-def members_home(name: str) -> ModuleType | None:
-    """Return the top module where it exports the name, so that nothing is described twice."""
-    return equirank if name in equirank.__all__ else None
-
-
-def public_modules(package: ModuleType) -> list[ModuleType]:
-    """Return the public modules of a package that have a public list."""
-    members = (getattr(package, name) for name in package.__all__ if not name.startswith("_"))
-    return [member for member in members if inspect.ismodule(member) and hasattr(member, "__all__")]
-
-
 def heading(text: str, line: str) -> str:
     """Return an underlined heading."""
     return f"{text}\n{line * len(text)}\n"
@@ -275,12 +231,6 @@ def heading(text: str, line: str) -> str:
 def indent(text: str) -> str:
     """Return a text moved to the right, as a directive wants it."""
     return "\n".join(f"   {line}" for line in text.splitlines())
-
-
-def toctree(names: list[str]) -> str:
-    """Return a table of contents."""
-    entries = "\n".join(f"   {name.removesuffix('.rst')}" for name in names)
-    return f".. toctree::\n   :maxdepth: 1\n\n{entries}\n"
 
 
 def write_folder(folder: Path, files: dict[str, str]) -> None:
@@ -294,15 +244,9 @@ def write_folder(folder: Path, files: dict[str, str]) -> None:
             path.write_text(text, encoding="utf-8")
 
 
-def leave_out(app: Sphinx, what: str, name: str, member: Any, skip: bool, options: Any) -> bool:
-    """Leave out the methods scikit-learn adds to classes: their text links to its own pages."""
-    return skip or (name.startswith("set_") and name.endswith("_request"))
-
-
 def setup(app: Sphinx) -> dict[str, bool]:
     """Hook into the build: pages are written before Sphinx looks for them."""
     app.connect("builder-inited", write_pages)
     app.connect("source-read", property_tables.fill)
-    app.connect("autodoc-skip-member", leave_out)
     app.connect("autodoc-process-docstring", trim, priority=100)  # before numpydoc reads it
     return {"parallel_read_safe": True, "parallel_write_safe": True}
