@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHES := $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo browser quick test test-bare test-lowest lint types contract docs generate fuzz check bench clean
+.PHONY: help demo studio browser quick test test-bare test-lowest lint types contract docs generate fuzz package check bench clean
 
 # pytest keeps the tests as bytecode; without it each process prepares all of them anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -46,6 +46,10 @@ demo: $(VENV)/.stamp-report  ## audit a ranking of job applicants and say where 
 	@echo ">> open the report in a browser: $(DEMO)/audit.html"
 	@echo ">> the same as JSON: $(DEMO)/audit.json"
 
+studio: $(VENV)/.stamp-studio  ## open the studio in a browser, on the bundled hiring data
+	@data="$$($(BIN)/python -c 'from equirank.datasets import hiring_path; print(hiring_path())')" && \
+	$(BIN)/equirank studio "$$data" $(ARGS)
+
 DEMO_OPTIONS = --query vacancy --score score --relevance suitability --sensitive sex --sensitive age_group \
 	--k 10,20
 
@@ -78,6 +82,8 @@ lint: $(VENV)/.stamp-lint  ## check style and formatting
 	@$(BIN)/ruff check .
 	@echo ">> checking formatting"
 	@$(BIN)/ruff format --check .
+	@echo ">> checking spelling"
+	@$(BIN)/codespell
 
 types: $(VENV)/.stamp-lint $(VENV)/.stamp-test  ## check types, strictly
 	@echo ">> checking types"
@@ -90,6 +96,7 @@ contract: $(VENV)/.stamp-lint  ## check that imports go one way
 docs: $(VENV)/.stamp-docs  ## build the documentation; a warning is an error
 	@echo ">> building the documentation"
 	@$(BIN)/python -m sphinx -W --keep-going -q -j auto -b html docs build/docs
+	@$(BIN)/python .ci/links.py build/docs
 	@echo ">> open build/docs/index.html"
 
 generate: $(VENV)/.stamp-test  ## write what follows from the classes: metric functions, method tables
@@ -101,7 +108,13 @@ fuzz: $(VENV)/.stamp-test  ## attack readers, models, re-rankers and metrics for
 	@echo ">> attacking for $(SECONDS) seconds; a fault is written to tests/fuzz_cases"
 	@$(BIN)/python -m fuzz --seconds $(SECONDS) --jobs $(JOBS) --summary build/fuzz.json $(ARGS)
 
-check: lint types contract test docs  ## style, types, imports, tests, documentation: what a change must pass
+package: $(VENV)/.stamp-release  ## build what a release publishes, in build/dist, and check it
+	@echo ">> building the wheel and the source archive"
+	@mkdir -p build && rm -rf build/dist
+	@$(BIN)/python -m build --no-isolation --outdir build/dist . > build/package.log 2>&1 || { cat build/package.log; exit 1; }
+	@$(BIN)/python -m twine check --strict build/dist/*
+
+check: lint types contract test docs package  ## all that a change must pass
 
 bench: $(VENV)/.stamp-bench  ## run benchmarks/*.py and list their ratios
 	@mkdir -p build/bench

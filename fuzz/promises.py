@@ -422,8 +422,11 @@ CHECKS = {
     "EpsilonGreedy": always,
     "ExposureOptimal": exposure_holds,
     "FAStarIR": fa_star_ir_holds,
+    "ImpactRatioFloor": always,
     "ImplicitBiasFloor": floor_holds,
+    "MarginLottery": always,
     "OnlineSelection": selection_holds,
     "PrefixConstraints": prefixes_hold,
     "RooneyRule": rooney_holds,
+    "ScoreBonus": always,
 }

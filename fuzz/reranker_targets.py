@@ -255,6 +255,20 @@ def _continuous(rng: random.Random, case: Case) -> dict[str, Any]:
     return {"theta": rng.choice([0.0, 0.3, 1.0, 1.0])}
 
 
+def _ratio(rng: random.Random, case: Case) -> dict[str, Any]:
+    return {"ratio": rng.choice([0.0, 0.5, 0.8, 1.0]), "protected": rng.choice(_labels(case))}
+
+
+def _lottery(rng: random.Random, case: Case) -> dict[str, Any]:
+    widths = [0.0, 0.1, 1.0, 1e6]
+    return {"width": rng.choice(widths), "n_draws": rng.choice([1, 3]), "random_state": 0}
+
+
+def _bonus(rng: random.Random, case: Case) -> dict[str, Any]:
+    given = {"bonus": rng.choice([0.0, 0.5, 10.0]), "protected": rng.choice(_labels(case))}
+    return given | {"tied_first": rng.choice([None, 0.0, 0.3, 1.0])}
+
+
 #: Lists of a batch, and parameters, of each class.
 PARAMS: dict[str, tuple[int, Params]] = {
     "BalancedSelection": (4, _balanced),
@@ -266,10 +280,13 @@ PARAMS: dict[str, tuple[int, Params]] = {
     "EpsilonGreedy": (300, _epsilon),
     "ExposureOptimal": (10, _exposure),
     "FAStarIR": (200, _fa_star_ir),
+    "ImpactRatioFloor": (100, _ratio),
     "ImplicitBiasFloor": (300, _implicit),
+    "MarginLottery": (300, _lottery),
     "OnlineSelection": (300, _online),
     "PrefixConstraints": (100, _prefix_bounds),
     "RooneyRule": (300, _rooney),
+    "ScoreBonus": (300, _bonus),
 }
 
 
@@ -427,7 +444,7 @@ TARGETS = [
         strategy=_strategy if name not in ("BalancedSelection", "ExposureOptimal") else None,
     )
     for name, kind in public_classes(Reranker, ["equirank.rerankers"]).items()
-    if name != "Guaranteed"
+    if name not in ("Guaranteed", "UncertainMerit")  # a base class; lists of draws
 ]  # fmt: skip
 TARGETS.append(
     Target("EquityOfAttention", "rerankers", _draw_stream, _run_stream, list_count, _smaller_stream)
