@@ -408,7 +408,7 @@ def test_what_an_interrupt_leaves_half_made_is_freed_in_silence(people, freed):
         "gather, table_file.gather_csv = table_file.gather_csv, interrupted\n"
         "from equirank.cli.app import main; main()\n"
     )
-    words, _ = list(runs(people))[0]
+    words, _ = next(iter(runs(people)))
     done = subprocess.run(
         [sys.executable, "-c", program, *map(str, words)],
         capture_output=True,
