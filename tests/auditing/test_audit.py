@@ -6,6 +6,7 @@ import pytest
 import equirank
 from equirank import DataError, Ranking, as_ranking_data, audit
 from equirank.core.table import Table
+from equirank.io import read_file
 
 QUICK = {"n_boot": 30, "n_permutations": 30}
 rng = np.random.default_rng(0)
@@ -58,6 +59,38 @@ def given_as(form):
 def test_every_form_gives_the_same(form, expected):
     data, named = given_as(form)
     assert audit(data, **named, **QUICK) == expected
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory):
+    path = tmp_path_factory.mktemp("audit") / "people.csv"
+    rows = zip(*(values.tolist() for values in COLUMNS.values()), strict=True)
+    lines = [",".join(COLUMNS), *(",".join(map(repr, row)).replace("'", "") for row in rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("kind", [str, lambda path: path])
+def test_a_file_gives_the_same(kind, file):
+    named = {"sensitive": ["sex", "age"], "relevance": "relevance"}
+    result = audit(kind(file), **named, **QUICK)
+    assert result == audit(read_file(file, **named), **QUICK)
+    assert "people.csv" in str(result.provenance.to_dict())
+    with pytest.raises(DataError, match="against must have ids"):  # read as a file, too
+        audit(kind(file), **named, **QUICK, against=kind(file))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"sensitive": "sexx"}, "people.csv.*did you mean 'sex'"),
+        ({"sensitive": PEOPLE["sex"]}, "sensitive must be the name of a column of the file"),
+        ({"sensitive": "sex", "score": lambda X: X}, "score must be a column of .*, got a model"),
+    ],
+)
+def test_bad_input_beside_a_file(given, said, file):
+    with pytest.raises(DataError, match=said):
+        audit(file, **given)
 
 
 @pytest.mark.parametrize("library", FRAMES)
@@ -152,7 +185,7 @@ def test_a_category_without_rows():
     [
         ({}, "score or position must be given"),
         ({"score": [1, 2]}, "sensitive must name at least one attribute"),
-        ({"data": 3}, "data must be a RankingData, a Ranking, a data frame"),
+        ({"data": 3}, "data must be a RankingData, a Ranking, a file, a data frame"),
         ({"data": COLUMNS, "sensitive": "sexx"}, "did you mean 'sex'"),
         (
             {"data": COLUMNS, "sensitive": "sex", "score": COLUMNS["score"]},

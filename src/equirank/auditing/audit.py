@@ -56,8 +56,9 @@ def audit(
 
     Parameters
     ----------
-    data : RankingData, Ranking, data frame, mapping of columns, or None
-        The ranking to audit. None if the columns are given as arrays.
+    data : RankingData, Ranking, path, data frame, mapping of columns, or None
+        The ranking to audit. A path names a file that `equirank.io.read_file` takes. None if the
+        columns are given as arrays.
     id : str or array-like, optional
         The column of people's ids, which match the people of ``against``.
     scored : bool

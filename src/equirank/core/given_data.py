@@ -338,7 +338,7 @@ def as_given_data(data: Any, owner: str, columns: Mapping[str, Any]) -> RankingD
     if not inputs.is_frame(data):
         raise DataError(
             f"data must be a RankingData or a data frame, got {type(data).__name__}; "
-            "as_ranking_data makes one from arrays"
+            "as_ranking_data makes one from arrays, equirank.io.read_file from a file"
         )
     return as_ranking_data(data, **columns)
 

@@ -1,5 +1,6 @@
-"""The ranking that data in memory state: a Ranking, RankingData, frame, mapping or arrays."""
+"""The ranking that data state: a Ranking, RankingData, file, frame, mapping or arrays."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Annotated, Any, Literal, TypedDict
@@ -17,6 +18,7 @@ from ..core.registry import find
 from ..core.source import IN_MEMORY, Source
 from ..core.table import Table
 from ..io.column_roles import assign
+from ..io.table_file import read_file
 
 __all__ = [
     "ColumnKeywords",
@@ -25,6 +27,7 @@ __all__ = [
     "OrderKeywords",
     "ReferenceKeywords",
     "as_ranking",
+    "data_of_file",
     "decision_rule",
     "ordered",
 ]
@@ -136,10 +139,13 @@ def as_ranking(
     """Return the ranking that data states.
 
     ``columns`` (query, score, relevance, position, sensitive, id) are column names if ``data`` is a
-    frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`, except
-    a model as the score of a `RankingData`. If ``rule`` reads recorded decisions, data without an
-    order are one tie per list.
+    file or a frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`,
+    except a model as the score of a `RankingData`. If ``rule`` reads recorded decisions, data
+    without an order are one tie per list.
     """
+    if isinstance(data, (str, os.PathLike)):
+        data = data_of_file(data, columns, rule, max_groups=max_groups)
+        columns = dict.fromkeys(columns)
     if isinstance(data, Ranking):
         refuse_beside(columns, "Ranking")
         return data
@@ -174,6 +180,24 @@ def as_ranking(
     if chosen:
         made = replace(made, source=Source(IN_MEMORY, "", made.n_rows, columns=chosen))
     return ordered(made, ties, rule)
+
+
+def data_of_file(
+    path: str | os.PathLike[str], columns: Mapping[str, Any], rule: DecisionRule, **how: Any
+) -> RankingData:
+    """Return the people of a file; ``how`` contains further arguments of `read_file`."""
+    if _is_model(columns["score"]):
+        raise DataError(
+            f"score must be a column of {os.fspath(path)}, got a model; read the file as a frame, "
+            "or rank it with equirank predict"
+        )
+    roles = {name: value for name, value in columns.items() if name != "outcomes"}
+    for role, name in roles.items():
+        if isinstance(name, np.ndarray):
+            raise DataError(f"{role} must be the name of a column of the file, got an array")
+    roles["relevance"] = False if roles["relevance"] is None else roles["relevance"]
+    roles["score"] = rule.score_column(roles["score"], roles["position"])
+    return read_file(path, missing_sensitive="unknown", outcomes=rule.columns(), **how, **roles)
 
 
 def ordered(data: RankingData, ties: Ties, rule: DecisionRule) -> Ranking:
@@ -263,8 +287,8 @@ def _columns_of(data: Any) -> tuple[list[str], Any]:
         frame = nw.from_native(data, eager_only=True)
     except TypeError:
         raise DataError(
-            "data must be a RankingData, a Ranking, a data frame, a mapping of columns, or None "
-            f"beside arrays, got {type(data).__name__}"
+            "data must be a RankingData, a Ranking, a file, a data frame, a mapping of columns, or "
+            f"None beside arrays, got {type(data).__name__}"
         ) from None
     return [str(name) for name in frame.columns], lambda name: frame[name].to_native()
 

@@ -20,7 +20,6 @@ from ..core.source import Source
 from ..core.sums_plan import Survey
 from ..io.file_options import FileOptions
 from ..io.files import file_digest
-from ..io.table_file import read_file
 from .arrow_stream import PARQUET, arrow_paths, is_arrow_stream, open_arrow, open_files
 from .dask_frames import sum_dask
 from .dask_tasks import is_dask_frame
@@ -32,6 +31,7 @@ from .given_ranking import (
     OrderKeywords,
     ReferenceKeywords,
     as_ranking,
+    data_of_file,
     decision_rule,
 )
 from .log_columns import LogColumns, columns_of
@@ -344,19 +344,15 @@ def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, Source | None]:
         return replace(sums, sources=digests), source
     if len(several) > 1:
         raise DataError(f"several files must be Parquet or Arrow, got {os.fspath(several[0])}")
-    read = dict(request.columns)
-    read["relevance"] = False if read["relevance"] is None else read["relevance"]
-    read["score"] = request.rule.score_column(read["score"], read["position"])
-    data = read_file(
+    data = data_of_file(
         several[0],
-        missing_sensitive="unknown",
-        missing_relevance=request.missing_relevance,  # type: ignore[arg-type]
+        request.columns,
+        request.rule,
+        missing_relevance=request.missing_relevance,
         max_groups=request.options.max_groups,
-        outcomes=request.rule.columns(),
         unknown=request.file.unknown,
         labels=request.file.labels,
         keep_labels=request.file.keep_labels,
-        **read,
     )
     empty = replace(request, columns=dict.fromkeys(request.columns))
     sums = _of_memory(data, empty, {}, None)

@@ -62,7 +62,7 @@ def remedy(
 
     Parameters
     ----------
-    data : RankingData, Ranking, data frame, mapping of columns, or None
+    data : RankingData, Ranking, path, data frame, mapping of columns, or None
         The ranking, as in `audit`.
     target : str, optional
         What is wanted, in the grammar of gates: ``"sex=female selected at 10 >= 0.8"``,
