@@ -104,7 +104,7 @@ def _words(
     remedy: Remedy, target: Target, value: float | None, made: Any, given: Calibration
 ) -> str:
     sure = f"{level_words(1.0 - given.delta)} confidence"
-    wanted = f"{target.words} is {target.wanted} on average"
+    wanted = f"{target.described} is {target.wanted} on average"
     if value is not None:
         return (
             f"On new lists drawn like the {made.n_lists:,} of the calibration part, {wanted} by "

@@ -162,6 +162,11 @@ class Target:
         raise NotImplementedError
 
     @property
+    def described(self) -> str:
+        """The quantity in a sentence for people."""
+        return self.words
+
+    @property
     def wanted(self) -> str:
         """The comparison in words."""
         word = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}[self.sign]
@@ -246,6 +251,24 @@ class GroupTarget(Target):
         at = "" if chosen is None else f" at {chosen.k}" if chosen.k else f" by {chosen.words}"
         against = "" if self.gate.against == "rest" else f" vs {self.gate.against}"
         return f"{who} {self.quantity}{against}{at}"
+
+    @property
+    def described(self) -> str:
+        """The quantity in a sentence for people."""
+        name, other = _name(self.by), self.gate.against
+        who = f'group "{self.group}" ({name})' if self.group else f"each group of {name}"
+        rest = "everyone else" if other == "rest" else f'group "{other}"'
+        if self.quantity == "above":
+            one = "someone of another group" if other == "rest" else f"someone of {rest}"
+            return f"the probability that a person of {who} ranks above {one}"
+        if self.quantity == "positions":
+            return f"the number of positions by which {who} ranks lower than {rest}"
+        if self.quantity == "exposure":
+            among = "" if other == "rest" else f", counting {rest} alone beside it"
+            return f"the exposure of {who} divided by its share of people{among}"
+        chosen = self.selection
+        by = "" if chosen is None else f"in {chosen.words} " if chosen.k else f"by {chosen.words} "
+        return f"the selection rate of {who} {by}divided by that of {rest}"
 
     @property
     def mean_of_lists(self) -> bool:
