@@ -478,6 +478,30 @@ def test_a_text_is_letor_if_its_first_line_is(tmp_path):
     assert scores(read(tmp_path, PLAIN, "a.out", format="csv")) == SCORES
 
 
+@pytest.mark.parametrize("small", [1 << 21, -1])
+def test_white_space_around_the_names_of_lists_and_people_is_no_other_name(
+    tmp_path, monkeypatch, small
+):
+    if small < 0:
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(delimited, "_SMALL", small)
+    text = "sex,list,id,score\nf, Koch ,a,1\nm,Koch,b ,2\nf,Amt,a,3\nm,Amt\t,c,4\n"
+    data = read(tmp_path, text, query="list", id="id")
+    assert data.qids.tolist() == ["Koch", "Amt"]
+    assert data.ids.tolist() == ["a", "b", "a", "c"]
+    assert data.source.remarks[-2:] == (
+        "list: 2 labels were read without the white space around the text",
+        "id: 1 label was read without the white space around the text",
+    )
+    assert not any("white space" in each for each in read(tmp_path, PLAIN).source.remarks)
+    numbers = read(tmp_path, "sex,list,score\nf, 7,1\nm,7,2\n", query="list")
+    assert numbers.qids.tolist() == [7]
+    with pytest.raises(
+        DataError, match=r"people.csv, line 3: query \('list'\) must not be missing"
+    ):
+        read(tmp_path, "sex,list,score\nf,7,1\nm,  ,2\n", query="list")
+
+
 @pytest.mark.parametrize("line", [",,", "qid,sex,score"])
 def test_large_files_are_read_alike(tmp_path, monkeypatch, line):
     """A row without values, or the names again, is found by pyarrow's way too."""

@@ -59,10 +59,10 @@ def read_csv(
     sensitive) are integers if all of them are written as integers of 64 bits without leading
     zeros, and text otherwise; a sensitive column of decimal numbers is read as numbers. Sensitive
     labels are cleaned: Unicode NFC, single spaces, and one spelling, the most frequent, of labels
-    that differ only in case; unknown words count as missing. Names of columns are trimmed, rows
-    without any value left out, and positions with gaps counted anew. If pyarrow is installed, it
-    parses large files, with the same result. The file is read in chunks: memory is at most about
-    twice the result.
+    that differ only in case; unknown words count as missing. Names of columns, lists and people are
+    trimmed, rows without any value left out, and positions with gaps counted anew. If pyarrow is
+    installed, it parses large files, with the same result. The file is read in chunks: memory is at
+    most about twice the result.
 
     Examples
     --------
@@ -193,6 +193,8 @@ class PlainBytes(io.RawIOBase):
 
 class _ArrowChunk:
     """Rows of text cells in columns of pyarrow."""
+
+    text = True
 
     def __init__(self, batch: Any, places: dict[str, int], decimals: Mapping[str, Decimal]) -> None:
         self._batch, self._places, self.n_rows = batch, places, batch.num_rows

@@ -123,9 +123,10 @@ def expected(role: str, got: float) -> str:
 
 
 class Chunk(Protocol):
-    """Some rows of a table, read column by column."""
+    """Some rows of a table, read column by column; ``text`` if its cells were written as text."""
 
     n_rows: int
+    text: bool
 
     def numbers(self, name: str) -> np.ndarray:
         """Return a column as floats, NaN if missing; raise CellError if a cell is no number."""
@@ -142,6 +143,8 @@ class Chunk(Protocol):
 
 class TextChunk:
     """Rows of text cells; ``where`` and the number of a row state its location."""
+
+    text = True
 
     def __init__(
         self,
@@ -275,6 +278,7 @@ class Gatherer:
         }
         self._left_out = set(left_out)
         self._features = [name for name in roles.features if name not in self._left_out]
+        self._trimmed: dict[str, int] = {}
         self._large: dict[tuple[str, float], Any] = {}  # whole numbers that a float may round
         self._matrix = GrowingArray(dtype)
 
@@ -299,6 +303,8 @@ class Gatherer:
     def _add_labels(self, chunk: Chunk, name: str, column: _Labels) -> None:
         role = self._label_role[name]
         codes, labels = chunk.labels(name, raw=role == "sensitive")
+        if chunk.text and role in ("query", "ids"):
+            codes, labels = self._trim(name, codes, labels)
         if role != "outcomes" and self.missing.get(role, "error") == "error":
             missing = codes < 0
             if role == "sensitive":
@@ -308,6 +314,18 @@ class Gatherer:
                 code = codes[int(missing.argmax())]
                 self._check_present(chunk, role, name, missing, "" if code < 0 else labels[code])
         column.append(codes, labels)
+
+    def _trim(
+        self, name: str, codes: np.ndarray, labels: list[str]
+    ) -> tuple[np.ndarray, list[str]]:
+        """Return labels without the white space around them, and count the cells that had some."""
+        trimmed = [label.strip() for label in labels]
+        changed = np.array([*map(str.__ne__, labels, trimmed), False])
+        if changed.any():
+            self._trimmed[name] = self._trimmed.get(name, 0) + int(changed[codes].sum())
+            present = np.array([*(label not in _MISSING for label in trimmed), False])
+            codes = np.where(present[codes], codes, -1)
+        return codes, trimmed
 
     def _read(self, chunk: Chunk, role: str, name: str) -> np.ndarray:
         try:
@@ -434,6 +452,9 @@ class Gatherer:
             raise DataError(f"{self.path}: {error}") from None
         data = replace(data, feature_names=tuple(self._features) if self._features else None)
         data = self._without_gaps(data)
+        for name, count in self._trimmed.items():
+            cells = "1 label was" if count == 1 else f"{count:,} labels were"
+            self.remarks.append(f"{name}: {cells} read without the white space around the text")
         self._note_numbers(data)
         return replace(data, source=self._source())
 

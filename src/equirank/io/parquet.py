@@ -263,6 +263,8 @@ def same_kinds(name: str, path: OneFile, first: Any, other: Any, wanted: Sequenc
 class BatchChunk:
     """Rows of a Parquet file."""
 
+    text = False
+
     def __init__(self, path: str, batch: Any, begin: int) -> None:
         self._path, self._begin, self.n_rows = path, begin, batch.num_rows
         self._columns = dict(zip(batch.schema.names, batch.columns, strict=True))
