@@ -58,3 +58,4 @@ html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"equirank {release}"
 html_show_sourcelink = False
+html_search_scorer = "search_scorer.js"
