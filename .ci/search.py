@@ -22,7 +22,7 @@ WANTED = {
     "Spark": {"scaling", "large_logs"},
     "FAQ": {"faq"},
     "cite": {"cite"},
-    "RankBoost": {"boosting"},
+    "RankBoost": {"api/equirank.rankers.RankBoost", "boosting"},
     "NDCG": {"metrics/ndcg"},
 }
 
@@ -34,9 +34,16 @@ class Quiet(SimpleHTTPRequestHandler):
         """Print nothing."""
 
 
+class Server(ThreadingHTTPServer):
+    """A server that does not mind a browser which leaves before it has read all."""
+
+    def handle_error(self, *args: object) -> None:
+        """Print nothing."""
+
+
 def first_pages(folder: str) -> dict[str, list[str]]:
     """Return the first three pages found for each word."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=folder))
+    server = Server(("127.0.0.1", 0), partial(Quiet, directory=folder))
     Thread(target=server.serve_forever, daemon=True).start()
     base = f"http://127.0.0.1:{server.server_address[1]}"
     place = os.environ.get("EQUIRANK_CHROMIUM") or shutil.which("chromium")

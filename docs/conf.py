@@ -57,5 +57,7 @@ sphinx_gallery_conf = {
 html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"equirank {release}"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_show_sourcelink = False
 html_search_scorer = "search_scorer.js"

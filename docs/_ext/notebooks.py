@@ -38,8 +38,8 @@ def code_cell_directive() -> type[SphinxDirective]:
     from docutils.parsers.rst import directives
     from sphinx.util.docutils import SphinxDirective
 
-    def block(text: str, language: str) -> nodes.Node:
-        return nodes.literal_block(text, text, language=language)
+    def output(text: str) -> nodes.Node:
+        return nodes.literal_block(text, text, language="text", classes=["cell-output"])
 
     class CodeCell(SphinxDirective):
         has_content = True
@@ -55,13 +55,14 @@ def code_cell_directive() -> type[SphinxDirective]:
             printed, value, error = document["session"].run(code)
             if error and "raises-exception" not in self.options.get("tags", ""):
                 raise self.error(f"a cell failed:\n{code}\n\n{error}")
-            parts = [block(code, "python" if code[0] != "!" else "sh")]
+            language = "sh" if code.startswith("!") else "python"
+            parts = [nodes.literal_block(code, code, language=language)]
             if printed or error:
-                parts.append(block((printed + error.rpartition("\n")[2]).rstrip("\n"), "text"))
+                parts.append(output((printed + error.rpartition("\n")[2]).rstrip("\n")))
             if value is not None:
                 html = getattr(value, "_repr_html_", lambda: None)()
-                shown = nodes.raw("", f'<div class="output">{html}</div>', format="html")
-                parts.append(shown if html else block(repr(value), "text"))
+                shown = nodes.raw("", f'<div class="cell-output">{html}</div>', format="html")
+                parts.append(shown if html else output(repr(value)))
             return parts
 
     return CodeCell
