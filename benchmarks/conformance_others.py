@@ -2,7 +2,9 @@
 
 Every list of every case whose options a package has is computed with it, one list at a time, and
 compared. The packages are optional: those not installed are listed as such. Prints a table; with
-``--write`` it becomes docs/conformance_others.md. Run: python benchmarks/conformance_others.py
+``--write`` it becomes docs/results/conformance_others.md.
+
+Run: python benchmarks/conformance_others.py
 """
 
 import argparse
@@ -17,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 VECTORS = ROOT / "src" / "equirank" / "metrics" / "vectors"
-PAGE = ROOT / "docs" / "conformance_others.md"
+PAGE = ROOT / "docs" / "results" / "conformance_others.md"
 SAME = 1e-9
 
 
@@ -332,7 +334,7 @@ def markdown(found):
         "# Other packages and the vectors",
         "",
         "Written by `python benchmarks/conformance_others.py --write`: every list of the",
-        "[vectors](conformance.md) whose options a package has, computed with that package.",
+        "[vectors](../conformance.md) whose options a package has, computed with that package.",
         f"Two numbers agree if they differ by at most {SAME:g}, relatively above 1. Lists are",
         "counted separately by ties: none, averaged over the orders, or broken by",
         "the order of the rows. Packages with another rule for ties agree there only",

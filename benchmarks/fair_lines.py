@@ -12,7 +12,7 @@ narrow. Needs EQUIRANK_DATA. A run appends one line per half to its file and con
 
 Run: python benchmarks/fair_lines.py run halves.jsonl [--sets mslr mq2008] [--halves 30] [--jobs 1]
      python benchmarks/fair_lines.py show [halves.jsonl]
-     python benchmarks/fair_lines.py keep halves.jsonl     # store the run, write docs/lambdamart.md
+     python benchmarks/fair_lines.py keep halves.jsonl  # store it, write docs/results/lambdamart.md
 """
 
 import argparse
@@ -34,7 +34,7 @@ from equirank.rankers import FairLambdaMART
 from equirank.rerankers import DetGreedy
 
 STORED = Path(__file__).with_name("fair_lines.jsonl.gz")
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "lambdamart.md"
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "results" / "lambdamart.md"
 METRICS = ["NDCG@15", "RND(step=5)@15", "NDCG@50", "RND(step=5)@50"]
 ALPHAS = (0.9, 0.5, 0.1)
 NOISE = (0.25, 0.5, 1.0, 1.5, 2.0, 3.0)

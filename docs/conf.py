@@ -6,7 +6,8 @@ from pathlib import Path
 
 import equirank
 
-logging.getLogger("bm25s").setLevel(logging.WARNING)  # one line per index otherwise
+# One line per index otherwise. A level would not do: the package sets its own when it is imported.
+logging.getLogger("bm25s").addFilter(lambda record: record.levelno >= logging.WARNING)
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
@@ -22,8 +23,10 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "charts",
+    "guide_links",
     "mathml",
     "metric_pages",
+    "notebooks",
     "reference_pages",
 ]
 exclude_patterns = ["_ext", "sg_execution_times.rst", "gallery/sg_execution_times.rst"]
@@ -54,4 +57,7 @@ sphinx_gallery_conf = {
 html_math_renderer = "mathml"
 html_theme = "furo"
 html_title = f"equirank {release}"
+html_static_path = ["_static"]
+html_css_files = ["pages.css"]
 html_show_sourcelink = False
+html_search_scorer = "search_scorer.js"

@@ -4,8 +4,8 @@
 
 Each folder contains the results of a study; several folders of one study (its parts, run in
 parallel) are combined. A study's results are stored as results.json.gz next to its script. In
-docs/reproductions.md only the text between the marks of the studies is replaced; without folders
-it is written again from what is stored.
+docs/results/reproductions.md only the text between the marks of the studies is replaced; without
+folders it is written again from what is stored.
 """
 
 import json
@@ -17,7 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 import verdicts as v
 
 HERE = Path(__file__).resolve().parent
-PAGE = HERE.parent / "docs" / "reproductions.md"
+PAGE = HERE.parent / "docs" / "results" / "reproductions.md"
 
 
 def merged(folders):

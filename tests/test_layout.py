@@ -183,9 +183,7 @@ def prose(path):
 
 #: Words of the old house style, which say nothing to a reader from outside.
 REFUSED = re.compile(r"\b(doors?|rooms?|speaks|pulls?)\b", re.I)
-DOCS = (
-    sorted((ROOT.parents[1] / "docs").glob("*.md")) if (ROOT.parents[1] / "docs").is_dir() else []
-)
+DOCS = sorted((ROOT.parents[1] / "docs").glob("**/*.md"))
 
 
 @pytest.mark.parametrize("path", [*FILES, *DOCS], ids=lambda path: path.stem)

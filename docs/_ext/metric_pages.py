@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import property_tables
+from guide_links import guides
 from metric_notes import (
     FAMILIES,
     better,
@@ -123,6 +124,7 @@ def metric_page(name: str, notes: dict[str, Any], here: Path) -> str:
         with_links(notes["when"]) + "\n",
         heading("In short", "-"),
         *facts(name, notes),
+        *(guides(object_of(name)) if object_of(name) else []),
         *spellings(name, notes),
         heading("Reference", "-"),
         *(f"* {reference}" for reference in references(doc)),

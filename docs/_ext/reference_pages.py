@@ -12,6 +12,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from guide_links import guides
 from metric_notes import PACKAGES, metric_functions, read_notes
 from metric_pages import heading, write_folder
 
@@ -79,7 +80,7 @@ def index_page(modules: list[ModuleType]) -> str:
     entries = [f"   {module.__name__}" for module in modules]
     table = summary_table(rows)
     contents = [".. toctree::", "   :hidden:", "", *entries, ""]
-    return "\n".join([heading("Reference", "="), *table, *contents])
+    return "\n".join([heading("Modules and classes", "="), *table, *contents])
 
 
 def module_page(module: ModuleType) -> str:
@@ -110,6 +111,7 @@ def class_page(module: ModuleType, name: str) -> str:
         [
             heading(name, "="),
             f"In :doc:`{module.__name__} <{module.__name__}>`.\n",
+            *guides(name),
             f".. autoclass:: {module.__name__}.{name}",
             *([f"   :members: {methods}"] if methods else []),
             "",

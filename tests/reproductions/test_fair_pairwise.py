@@ -204,7 +204,7 @@ def test_the_page_has_the_figures_of_the_part_that_was_started(study):
     results = json.loads(gzip.decompress((folder / "started.json.gz").read_bytes()))
     tables = results["parts"]["law_sex"]["tables"]
     rows = [*tradeoffs(tables, "law_sex", "", {}), *lines(tables, "law_sex", "", {})]
-    page = (folder.parents[1] / "docs" / "reproductions.md").read_text(encoding="utf-8")
+    page = (folder.parents[1] / "docs" / "results" / "reproductions.md").read_text(encoding="utf-8")
     shown = page.split("A small part of it has run")[1].split("\n\n")[0].replace("\n", " ")
     told = " ".join(row["ours"] + " " + row["note"] for row in rows)
     figures = re.findall(r"0\.\d{3} ± 0\.\d{3}", shown)

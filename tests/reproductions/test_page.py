@@ -10,7 +10,7 @@ import pytest
 
 from .studies import ROOT, load
 
-PAGE = Path(__file__).parents[2] / "docs" / "reproductions.md"
+PAGE = Path(__file__).parents[2] / "docs" / "results" / "reproductions.md"
 
 
 STUDIES = sorted(path.parent.name for path in ROOT.glob("*/run.py"))
