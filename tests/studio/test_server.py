@@ -1,6 +1,5 @@
 """The server of the studio: streams, cancelling, errors in words, hostile files, no connection."""
 
-import gzip
 import http.client
 import json
 import os
@@ -138,62 +137,6 @@ def test_a_killed_process_is_said_in_words(studio):
     assert lines[-1]["error"]["kind"] == "data"
     assert "stopped before its end" in lines[-1]["error"]["message"]
     assert studio.studio._long._process.pid != pid
-
-
-HOSTILE = {
-    "empty.csv": b"",
-    "header.csv": b"list,score,sex\n",
-    "one_row.csv": b"list,score,sex\n1,2,f\n",
-    "nul.csv": b"list,sco\x00re,sex\n1,2,f\n1,3,m\n",
-    "twice.csv": b"list,score,score\n1,2,3\n1,3,4\n",
-    "wide.csv": ",".join(f"c{i}" for i in range(10_000)).encode()
-    + b"\n"
-    + b",".join([b"1"] * 10_000),
-    "line.csv": b"list,score\n" + b"x" * (1 << 20),
-    "utf16.csv": "list;score;sex\n1;1,5;f\n1;2,5;m\n".encode("utf-16"),
-    "cp1252.csv": "list;score;geschlecht\n1;1,5;männlich\n1;2,5;weiblich\n".encode("cp1252"),
-    "bom.csv": b"\xef\xbb\xbflist,score,sex\n1,1,f\n1,2,m\n",
-    "infinite.csv": b"list,score,sex\n1,inf,f\n1,,m\n1,-inf,f\n",
-    "ties.csv": b"list,score,sex\n" + b"1,1,f\n1,1,m\n" * 20,
-    "ids.csv": b"list,score,sex,id\n1,1,f,a\n1,2,m,a\n",
-    "damaged.xlsx": b"PK\x03\x04" + b"x" * 1000,
-    "encrypted.xlsx": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 4096,
-    "damaged.parquet": b"PAR1" + b"x" * 100 + b"PAR1",
-    "truncated.csv.gz": gzip.compress(PLAIN.encode())[:40],
-    "formula.csv": b'list,score,sex\n1,1,"=cmd|calc"\n1,2,m\n',
-    "strange.bin": bytes(range(256)) * 20,
-}
-
-
-SLOW = {"wide.csv", "line.csv", "ids.csv", "ties.csv", "one_row.csv", "strange.bin", "bom.csv"}
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in HOSTILE]
-)
-def test_a_hostile_file_is_read_or_refused_in_words(studio, name):
-    before = state(studio)["file"]
-    _, last = put(studio, HOSTILE[name], name)
-    if "error" in last:
-        error = last["error"]
-        assert error["kind"] in ("data", "size"), error
-        assert error["message"]
-        assert "Traceback" not in error["message"]
-        assert "/tmp" not in error["message"]
-        assert state(studio)["file"] == before  # nothing half-loaded
-    else:
-        assert last["result"]["file"]["name"] == name
-        revision = last["result"]["revision"]
-        # What was read can be used, or is refused in words.
-        answer = studio.lines("POST", "/api/audit", {"revision": revision})[-1]
-        assert "result" in answer or answer["error"]["kind"] != "internal", answer
-
-
-def test_a_bomb_does_not_end_the_studio(studio):
-    put(studio, PLAIN, "before.csv")
-    _, last = put(studio, gzip.compress(b"list,score\n" + b"1,1\n" * (8 << 20), 1), "bomb.csv.gz")
-    assert last["error"]["kind"] in ("data", "size"), last
-    assert state(studio)["file"]["name"] == "before.csv"
 
 
 def test_a_file_that_is_too_large_is_refused_by_its_announced_and_real_size(studio):
