@@ -1,11 +1,15 @@
 """The studio in a browser: two clicks to a finding, keyboard, sliders, tabs, and no stranger."""
 
+import asyncio
 import contextlib
 import http.server
 import json
 import os
 import shutil
+import signal
+import sys
 import threading
+import time
 
 import pytest
 from running_studio import running_studio
@@ -420,16 +424,80 @@ def test_the_report_is_drawn_in_its_sandbox(walked):
     walked.asked[:] = [url for url in walked.asked if "/report/" not in url]
 
 
-@pytest.mark.slow
+def patched(tab, patch):
+    """Change the recipe as another tab would, and load the page anew."""
+    tab.page.evaluate(
+        """async (patch) => {
+            const token = sessionStorage.getItem("equirank-token");
+            const headers = { Authorization: "Bearer " + token };
+            const { revision } = await (await fetch("/api/state", { headers })).json();
+            const body = JSON.stringify({ revision, patch });
+            await fetch("/api/recipe", { method: "PATCH", headers, body });
+        }""",
+        patch,
+    )
+    tab.page.reload()
+    tab.page.wait_for_selector("#audit:visible")
+
+
+def until(fits):
+    """Wait until something holds that only this process knows."""
+    for _ in range(600):
+        if fits():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never held")
+
+
+def test_cancel_while_a_file_is_read(browser, tmp_path, monkeypatch):
+    """Reading is held after its first step, so that Cancel always meets it."""
+    file = tmp_path / "people.csv"
+    file.write_text("list,score,sex\n" + "1,2,f\n1,3,m\n" * 20)
+    with running_studio() as running, opened(browser, running) as tab:
+        reader = running.studio._reading
+        run, first = reader.run, reader._process.pid
+
+        async def held(*given, **options):
+            async for line in run(*given, **options):
+                yield line
+                await asyncio.sleep(600)
+
+        monkeypatch.setattr(reader, "run", held)
+        tab.page.set_input_files("#pick", file)
+        tab.page.wait_for_selector('[data-place="load"] progress[value]')
+        tab.page.click('[data-place="load"] .work button')
+        tab.page.wait_for_selector('[data-place="load"] .work', state="detached")
+        until(lambda: reader._process is not None and reader._process.pid != first)
+        assert tab.page.locator('[data-screen="load"]').is_visible()
+        monkeypatch.setattr(reader, "run", run)
+        tab.page.set_input_files("#pick", file)
+        tab.page.wait_for_selector("#audit:visible")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that ends a process so")
+def test_a_killed_process_is_said_beside_the_work(browser):
+    with running_studio() as running, opened(browser, running) as tab:
+        tab.example()
+        patched(tab, {"audit": {"n_boot": 100_000}})
+        tab.page.click("#audit")
+        tab.page.wait_for_selector('[data-place="findings"] progress[value]')
+        os.kill(running.studio._long._process.pid, signal.SIGKILL)
+        tab.page.wait_for_selector('[data-place="findings"] .problem')
+        assert "stopped before its end" in tab.page.inner_text('[data-place="findings"]')
+        assert tab.page.locator(".claims .finding").count() == 0
+
+
 def test_cancel_ends_an_audit(browser, studio):
     with opened(browser, studio) as tab:
-        tab.example("hiring")
+        tab.example()
+        patched(tab, {"audit": {"n_boot": 100_000}})
         tab.page.click("#audit")
         tab.page.click('[data-place="findings"] .work button')
         tab.page.wait_for_selector("text=Cancelled")
         assert tab.page.locator(".claims .finding").count() == 0
-        tab.page.click("text=Work it out")
-        tab.page.wait_for_selector(".claims .finding")
+        tab.go("columns")
+        patched(tab, {"audit": {"n_boot": 20}})
+        tab.audit()
 
 
 def test_a_hostile_file_stays_text(browser, studio, tmp_path):

@@ -11,7 +11,15 @@ from typing import Any
 from ..core.errors import DataError, EquirankWarning, outer_stacklevel
 from ..core.unknown_words import UNKNOWN, folded, plain_label
 
-__all__ = ["CleanLabels", "LabelMap", "LabelRules", "band_names", "label_rules", "look_alikes"]
+__all__ = [
+    "CleanLabels",
+    "LabelMap",
+    "LabelRules",
+    "band_names",
+    "label_rules",
+    "look_alikes",
+    "maybe_unknown",
+]
 
 
 #: For each attribute, the name of each label; an empty name means unknown.
@@ -294,6 +302,24 @@ def _folded_map(where: str, name: Any, table: Any, rules: LabelRules) -> dict[st
             )
         spelt.setdefault(key, str(label))
     return found
+
+
+#: Words for unknown in other languages, without spaces and points; they are offered, not assumed.
+FOREIGN = frozenset({"ka", "keineangabe", "keineangaben", "ohneangabe", "unbekannt", "inconnu",
+                     "inconnue", "nonrenseigné", "desconocido", "nodisponible", "sconosciuto",
+                     "onbekend"})  # fmt: skip
+
+
+def maybe_unknown(labels: Sequence[str]) -> list[str]:
+    """Return the labels that may mean unknown in another language.
+
+    Examples
+    --------
+    >>> maybe_unknown(["Frau", "Mann", "k. A."])
+    ['k. A.']
+    """
+    plain = {label: "".join(folded(label).replace(".", "").split()) for label in labels}
+    return [label for label in labels if plain[label] in FOREIGN]
 
 
 def look_alikes(labels: Sequence[str]) -> list[tuple[str, str]]:

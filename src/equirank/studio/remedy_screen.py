@@ -205,7 +205,8 @@ def _head(
 
 def _people(run: "RecipeRun", attribute: str, group: str, count: int) -> str:
     word = shown_word(run, attribute, group)
-    return word.replace("people in", "person in", 1) if count == 1 else word
+    one = word.startswith("people ") and count == 1
+    return word.replace("people", "person", 1) if one else word
 
 
 def _measures(run: "RecipeRun", tried: "Tried", focus: tuple[str, str]) -> list[Measure]:

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+import re
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,8 @@ OLE = b"\xd0\xcf\x11\xe0"
 ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 #: The last bytes of a Parquet file whose metadata are encrypted.
 SEALED = b"PARE"
+#: What a message says about arguments, which the page has not.
+HINT = re.compile(r"; encoding can name another$")
 SUPPORTED = "The studio reads CSV, Excel and Parquet files with one row per person."
 
 
@@ -172,7 +175,9 @@ def caught(work: Any, found: list[str]) -> Any:
             raise StudioError("data", str(error)) from None
         finally:
             found += dict.fromkeys(
-                str(each.message) for each in told if issubclass(each.category, EquirankWarning)
+                HINT.sub(".", str(each.message))
+                for each in told
+                if issubclass(each.category, EquirankWarning)
             )
 
 
@@ -228,7 +233,7 @@ def counted_words(name: str, rows: int, lists: int, example: bool = False) -> st
 
 
 def _column(name: str, guess: "Guess") -> ColumnFacts:
-    from ..io.label_words import look_alikes
+    from ..io.label_words import look_alikes, maybe_unknown
     from ..reports.number_words import joined
 
     labels = guess.labels.get(name, {})
@@ -242,6 +247,12 @@ def _column(name: str, guess: "Guess") -> ColumnFacts:
             "words": f"{words} look alike. Treat them as one group, “{long}”?",
             "button": "Merge them",
             "patch": {"data": {"labels": {name: dict.fromkeys(short, long)}}},
+        })  # fmt: skip
+    for label in maybe_unknown(list(labels)):
+        offers.append({
+            "words": f"“{label}” may mean unknown. Count these people as unknown?",
+            "button": "Count as unknown",
+            "patch": {"data": {"labels": {name: {label: ""}}}},
         })  # fmt: skip
     if name in guess.bands:
         edges = list(guess.bands[name])

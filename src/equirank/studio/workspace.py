@@ -397,7 +397,7 @@ class Workspace:
         self._check(revision)
         self._need("remedy" if kind in ("remedies", "path", "uncertainty") else "findings")
         if kind == "compare" and not self.recipe.against:
-            raise StudioError("locked", "Open a second file, or choose a second score.")
+            raise StudioError("locked", "Open a second file, or select a second score.")
         if kind == "uncertainty" and self.recipe.remedy is None:
             raise StudioError("locked", NO_REMEDY)
         recipe = self._final() if kind == "report" else self.recipe
@@ -490,7 +490,7 @@ class Workspace:
         self._check(revision)
         self._need("findings")
         if not self.recipe.against:
-            raise StudioError("locked", "Open a second file, or choose a second score.")
+            raise StudioError("locked", "Open a second file, or select a second score.")
         run = self._run()
         return compare_answer(self._quick(run), run, self._revision, complete=False)
 
