@@ -13,7 +13,6 @@ from equirank.io.files import FileInMemory
 from equirank.recipes.recipe import Recipe
 from equirank.recipes.recipe_code import recipe_code
 from equirank.recipes.recipe_run import RecipeRun, make_reranker
-from equirank.recipes.reranked_list import whole_lists
 from equirank.rerankers import PrefixConstraints
 
 ROLES = {"query": "list", "score": "points", "id": "who", "sensitive": ["sex"]}
@@ -163,16 +162,38 @@ def test_groups_of_numbers_are_found_by_their_texts():
     assert run.reranked(run.recipe.remedy).holds
 
 
-def test_the_code_gives_the_same_order_and_numbers(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"data": {"higher_first": False}, "shown": {"sex=f": "women"}},
+        {"data": {"sensitive": ["sex", "age"], "bands": {"age": [35, 50]}}},
+        {"against": {"score": "other"}, "data": {"labels": {"sex": {"f": "female"}}}},
+        {"against": {"score": "other", "higher_first": False}, "data": {"id": None}},
+        {"against": {"name": "second.csv"}},
+    ],
+)
+def test_the_code_gives_the_same_orders_and_numbers(tmp_path, monkeypatch, tables):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "people.csv").write_bytes(people())
-    shown = {"sex=f": "women"}
-    run = run_of(data={"name": "people.csv", "higher_first": False}, remedy=[REMEDY], shown=shown)
-    code = recipe_code(run.recipe).replace('result.to_html("report.html")', "")
+    (tmp_path / "second.csv").write_bytes(people(seed=1))
+    group = "female" if "labels" in tables.get("data", {}) else "f"
+    remedy = {**REMEDY, "by": "sex", "lower": {group: 0.5}}
+    data = {"name": "people.csv"} | tables.get("data", {})
+    run = run_of(**tables | {"data": data}, remedy=[remedy, {**remedy, "k": 2, "kept": True}])
+    other = FileInMemory("second.csv", people(seed=1)) if "name" in run.recipe.against else None
+    run = RecipeRun(run.recipe, run.file, other)
     found: dict = {}
-    exec(compile(code, "code", "exec"), found)
-    assert np.array_equal(found["after"].places, run.reranked(REMEDY).places)
-    assert found["result"].claims == run.audit().claims
+    exec(compile(recipe_code(run.recipe), "code", "exec"), found)
+    assert np.array_equal(found["after"].places, run.reranked(remedy).places)
+    assert np.array_equal(found["kept_1"].places, run.reranked({**remedy, "k": 2}).places)
+    for name, which in (("result", "given"), ("after_result", "remedy")):
+        expected = run.audit(which)
+        assert found[name].claims == expected.claims
+        assert found[name].facts["title"] == expected.facts["title"]
+        assert [n["text"] for n in found[name].notes] == [n["text"] for n in expected.notes]
+    changes = [claim for claim in found["result"].claims if claim.quantity.startswith("change")]
+    assert bool(changes) == bool(run.recipe.against)
+    assert (tmp_path / "remedy-report.html").exists()
 
 
 def test_a_run_reads_its_data_once():
@@ -190,15 +211,7 @@ def test_whole_lists_keep_everyone_in_the_previous_order():
         sensitive_features={"sex": list("mmffmmmf")},
     )
     result = PrefixConstraints(lower={"f": 0.5}, k=2, on_infeasible="best").rerank(data)
-    assert whole_lists(result).position.ravel().tolist() == [1, 3, 2, 4, 1, 3, 4, 2]
+    assert result.with_everyone().position.ravel().tolist() == [1, 3, 2, 4, 1, 3, 4, 2]
     cut = Ranking.from_positions(data, [1, 2, 3, 0, 1, 2, 3, 4])
-    shown = whole_lists(PrefixConstraints(lower={"f": 0.5}, k=2).rerank(cut)).position.ravel()
+    shown = PrefixConstraints(lower={"f": 0.5}, k=2).rerank(cut).with_everyone().position.ravel()
     assert shown.tolist() == [1, 3, 2, 0, 1, 3, 4, 2]
-
-
-def test_code_names_what_it_leaves_out():
-    data = {"name": "a.csv", "score": "points", "sensitive": ["sex"]}
-    assert "leaves out" not in recipe_code(Recipe.from_dict({"data": data}))
-    more = {"data": data | {"bands": {"age": [35]}}, "against": {"score": "other"}}
-    words = "leaves out: the bands of age; the comparison."
-    assert words in recipe_code(Recipe.from_dict(more))

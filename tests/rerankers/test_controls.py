@@ -20,22 +20,29 @@ from equirank.rerankers import (
     TableBounds,
 )
 
-OFFERED = {
-    name: kind
-    for name, kind in public_classes(Reranker, ["equirank.rerankers"]).items()
-    if kind.plain_name
-}
+PUBLIC = public_classes(Reranker, ["equirank.rerankers"])
+OFFERED = {name: kind for name, kind in PUBLIC.items() if kind.controls}
 GROUPS = list("mmmfmf")
 #: Shares and cutoffs: without the unknown person, who ranks first, 2 and 1 people.
 SHARES = ((0.5, 3), (0.5, 2))
 
 
+def test_every_method_has_a_plain_name_of_its_own():
+    names = {name: kind.plain_name for name, kind in PUBLIC.items()}
+    assert all(names.values()), names
+    assert len({*names.values()}) == len(names)
+    assert not {*names.values()} & {*names}
+
+
 def test_the_methods_of_the_studio_declare_their_controls():
+    near = "As near a share as possible (works both ways)"
     assert {name: (kind.plain_name, kind.two_sided) for name, kind in OFFERED.items()} == {
         "FAStarIR": ("Nothing beyond chance", False),
         "PrefixConstraints": ("At least a share", False),
-        "DetGreedy": ("As near a share as possible (works both ways)", True),
-        "DetConstSort": ("As near a share as possible (works both ways)", True),
+        "DetGreedy": (near, True),
+        "DetConstSort": (f"{near}, by sorting", True),
+        "DetCons": (f"{near}, most pressing group first", True),
+        "DetRelaxed": (f"{near}, relaxed", True),
         "RooneyRule": ("At least so many on the short list", False),
         "ContinuousFairness": ("Comparable scores", True),
     }

@@ -1,13 +1,13 @@
 """The server of the studio: streams, cancelling, errors in words, hostile files, no connection."""
 
-import gzip
 import http.client
 import json
 import os
 import signal
+import subprocess
 import sys
-import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 from running_studio import running_studio
@@ -101,23 +101,29 @@ def test_an_unknown_error_is_a_number_that_the_terminal_repeats(studio, monkeypa
     assert "secret" not in studio.said[-1]
 
 
-def test_leaving_a_stream_ends_its_work(studio):
-    """The process of long work ends, and the next request has a new one."""
+@contextmanager
+def audit_under_way(studio, n_boot):
+    """Yield the further lines of an audit whose long work has begun."""
     put(studio, PLAIN)
-    change(studio, {"roles": {"sex": "sensitive"}, "audit": {"n_boot": 100_000}})
-    worker = studio.studio._long
-    before = worker._process.pid
+    change(studio, {"roles": {"sex": "sensitive"}, "audit": {"n_boot": n_boot}})
     body = json.dumps({"revision": state(studio)["revision"]})
     connection = http.client.HTTPConnection("127.0.0.1", studio.port, timeout=60)
-    connection.request(
-        "POST", "/api/audit", body, {"Authorization": f"Bearer {studio.token}", "Host": studio.host}
-    )
+    headers = {"Authorization": f"Bearer {studio.token}", "Host": studio.host}
+    connection.request("POST", "/api/audit", body, headers)
     answer = connection.getresponse()
-    lines = (json.loads(answer.readline()) for _ in range(100))
+    lines = map(json.loads, iter(answer.readline, b""))
     assert any("quick" in line for line in lines)
-    assert "progress" in next(lines)  # the long work is under way
+    assert "progress" in next(lines)
+    yield lines
     answer.close()
     connection.close()
+
+
+def test_leaving_a_stream_ends_its_work(studio):
+    """The process of long work ends, and the next request has a new one."""
+    worker = studio.studio._long
+    with audit_under_way(studio, 100_000):
+        before = worker._process.pid
     for _ in range(200):
         if worker._process is not None and worker._process.pid != before:
             break
@@ -128,72 +134,13 @@ def test_leaving_a_stream_ends_its_work(studio):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that ends a process so")
 def test_a_killed_process_is_said_in_words(studio):
-    put(studio, PLAIN)
-    change(studio, {"roles": {"sex": "sensitive"}, "audit": {"n_boot": 100_001}})
-    pid = studio.studio._long._process.pid
-    timer = threading.Timer(0.5, os.kill, (pid, signal.SIGKILL))
-    timer.start()
-    lines = studio.lines("POST", "/api/audit", {"revision": state(studio)["revision"]})
-    timer.join()
-    assert lines[-1]["error"]["kind"] == "data"
-    assert "stopped before its end" in lines[-1]["error"]["message"]
+    with audit_under_way(studio, 100_001) as lines:
+        pid = studio.studio._long._process.pid
+        os.kill(pid, signal.SIGKILL)
+        last = list(lines)[-1]
+    assert last["error"]["kind"] == "data"
+    assert "stopped before its end" in last["error"]["message"]
     assert studio.studio._long._process.pid != pid
-
-
-HOSTILE = {
-    "empty.csv": b"",
-    "header.csv": b"list,score,sex\n",
-    "one_row.csv": b"list,score,sex\n1,2,f\n",
-    "nul.csv": b"list,sco\x00re,sex\n1,2,f\n1,3,m\n",
-    "twice.csv": b"list,score,score\n1,2,3\n1,3,4\n",
-    "wide.csv": ",".join(f"c{i}" for i in range(10_000)).encode()
-    + b"\n"
-    + b",".join([b"1"] * 10_000),
-    "line.csv": b"list,score\n" + b"x" * (1 << 20),
-    "utf16.csv": "list;score;sex\n1;1,5;f\n1;2,5;m\n".encode("utf-16"),
-    "cp1252.csv": "list;score;geschlecht\n1;1,5;männlich\n1;2,5;weiblich\n".encode("cp1252"),
-    "bom.csv": b"\xef\xbb\xbflist,score,sex\n1,1,f\n1,2,m\n",
-    "infinite.csv": b"list,score,sex\n1,inf,f\n1,,m\n1,-inf,f\n",
-    "ties.csv": b"list,score,sex\n" + b"1,1,f\n1,1,m\n" * 20,
-    "ids.csv": b"list,score,sex,id\n1,1,f,a\n1,2,m,a\n",
-    "damaged.xlsx": b"PK\x03\x04" + b"x" * 1000,
-    "encrypted.xlsx": b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\x00" * 4096,
-    "damaged.parquet": b"PAR1" + b"x" * 100 + b"PAR1",
-    "truncated.csv.gz": gzip.compress(PLAIN.encode())[:40],
-    "formula.csv": b'list,score,sex\n1,1,"=cmd|calc"\n1,2,m\n',
-    "strange.bin": bytes(range(256)) * 20,
-}
-
-
-SLOW = {"wide.csv", "line.csv", "ids.csv", "ties.csv", "one_row.csv", "strange.bin", "bom.csv"}
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name in SLOW)) for name in HOSTILE]
-)
-def test_a_hostile_file_is_read_or_refused_in_words(studio, name):
-    before = state(studio)["file"]
-    _, last = put(studio, HOSTILE[name], name)
-    if "error" in last:
-        error = last["error"]
-        assert error["kind"] in ("data", "size"), error
-        assert error["message"]
-        assert "Traceback" not in error["message"]
-        assert "/tmp" not in error["message"]
-        assert state(studio)["file"] == before  # nothing half-loaded
-    else:
-        assert last["result"]["file"]["name"] == name
-        revision = last["result"]["revision"]
-        # What was read can be used, or is refused in words.
-        answer = studio.lines("POST", "/api/audit", {"revision": revision})[-1]
-        assert "result" in answer or answer["error"]["kind"] != "internal", answer
-
-
-def test_a_bomb_does_not_end_the_studio(studio):
-    put(studio, PLAIN, "before.csv")
-    _, last = put(studio, gzip.compress(b"list,score\n" + b"1,1\n" * (8 << 20), 1), "bomb.csv.gz")
-    assert last["error"]["kind"] in ("data", "size"), last
-    assert state(studio)["file"]["name"] == "before.csv"
 
 
 def test_a_file_that_is_too_large_is_refused_by_its_announced_and_real_size(studio):
@@ -220,39 +167,93 @@ def test_recipes_are_checked(studio):
         assert (status, answer["error"]["kind"]) == (422, "recipe"), text
 
 
-def test_no_connection_leaves_and_no_file_is_written(studio, tmp_path, monkeypatch):
-    seen = []
-    watching = [True]
+#: Installed in every process of the studio: names each connection and each file opened to write.
+WATCHING = """
+import os, sys
+log = os.open(os.environ["EQUIRANK_TEST_LOG"], os.O_WRONLY | os.O_APPEND)
+WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
+def watch(event, given):
+    told = ""
+    if event == "socket.connect" and given[1][0] != "127.0.0.1":
+        told = f"connection {given[1]!r}"
+    if event == "open" and isinstance(given[0], (str, bytes)):
+        mode, flags = given[1], given[2]
+        writes = set(mode) & set("wax+") if isinstance(mode, str) else flags & WRITES
+        told = f"file {given[0]!r}" if writes else ""
+    if told:
+        os.write(log, (told + chr(10)).encode())
+sys.addaudithook(watch)
+"""
+#: Caches of compiled code and of tables of FA*IR, and what is no file.
+CACHES = ("__pycache__", "numba", "fa_star_ir", "/dev/", "equirank-cache")
 
-    def watch(event, arguments):
-        if not watching[0]:
-            return
-        if event == "socket.connect" and arguments[1][0] not in ("127.0.0.1",):
-            seen.append((event, arguments[1]))
-        if event == "open" and isinstance(arguments[1], str) and set(arguments[1]) & set("wax+"):
-            path = str(arguments[0])
-            if not isinstance(arguments[0], int) and not any(
-                part in path for part in ("__pycache__", "numba", "equirank", "/dev/")
-            ):
-                seen.append((event, path))
+
+def test_no_connection_leaves_and_no_file_is_written(tmp_path, monkeypatch):
+    """In the server, in the process of long work and in those that read files."""
+    log = tmp_path / "log"
+    log.touch()
+    (tmp_path / "sitecustomize.py").write_text(WATCHING)
+    path = os.pathsep.join([str(tmp_path), os.environ.get("PYTHONPATH", "")])
+    monkeypatch.setenv("PYTHONPATH", path)
+    monkeypatch.setenv("EQUIRANK_TEST_LOG", str(log))
+    program = "import os; os.open('x', os.O_WRONLY | os.O_CREAT)"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=tmp_path)
+    assert log.read_text() == "file 'x'\n"  # it is watching
+    log.write_text("")
+    here, watching = [], [True]
+
+    def watch(event, given):
+        if watching and event == "socket.connect" and given[1][0] != "127.0.0.1":
+            here.append(given[1])
 
     sys.addaudithook(watch)
-    try:
+    with running_studio() as studio:
+        studio.enter()
         put(studio, PLAIN)
-        change(studio, {"roles": {"sex": "sensitive"}})
+        remedy = {"method": "PrefixConstraints", "by": "sex", "k": 4, "lower": {"f": 0.5}}
+        change(studio, {"roles": {"sex": "sensitive"}, "audit": {"n_boot": 20, "k": [4]}})
+        change(studio, {"remedy": [remedy]})
         revision = state(studio)["revision"]
         studio.lines("POST", "/api/audit", {"revision": revision})
-        for kind in ("recipe", "code", "report"):
+        studio.lines("POST", "/api/path", {"revision": revision, "remedy": remedy, "points": 3})
+        for kind in ("recipe", "code", "report", "numbers", "list"):
             assert studio.ask("POST", f"/api/download/{kind}", {"revision": revision})[0] == 200
-        ticket = studio.lines("POST", "/api/report", {"revision": revision})[-1]["result"]["ticket"]
-        status, _, page = studio.ask("GET", f"/report/{ticket}", token=None)
-        assert status == 200
-        assert b"<!DOCTYPE html>" in page
-        assert studio.token.encode() not in page
-        assert studio.ask("GET", f"/report/{ticket}", token=None)[0] == 404
-    finally:
-        watching[0] = False
-    assert seen == []
+    watching.clear()
+    assert here == []
+    told = log.read_text().splitlines()
+    assert [line for line in told if not any(part in line for part in CACHES)] == []
+
+
+def test_the_token_is_in_no_answer_and_no_line_of_the_terminal(studio):
+    put(studio, PLAIN)
+    change(studio, {"roles": {"sex": "sensitive"}, "audit": {"n_boot": 20}})
+    revision = state(studio)["revision"]
+    asked = [
+        ("GET", "/", None),
+        ("GET", "/assets/main.js", None),
+        ("GET", "/api/state?screen=remedy", None),
+        ("GET", "/api/people?find=p1", None),
+        ("POST", "/api/audit", {"revision": revision}),
+        ("POST", "/api/try", {"revision": revision, "seq": 1, "remedy": None}),
+        ("POST", "/api/explain", {"remedy": None, "person": "p1"}),
+        ("POST", "/api/explain", {"remedy": None, "person": studio.token[:0]}),
+        ("POST", "/api/audit", {"revision": -1}),
+        ("POST", "/api/no", {}),
+        *(
+            ("POST", f"/api/download/{kind}", {"revision": revision})
+            for kind in ("report", "numbers", "recipe", "code", "list")
+        ),
+    ]
+    for method, path, body in asked:
+        _, headers, content = studio.ask(method, path, body)
+        assert studio.token.encode() not in content, path
+        assert studio.token not in str(headers), path
+    ticket = studio.lines("POST", "/api/report", {"revision": revision})[-1]["result"]["ticket"]
+    status, _, page = studio.ask("GET", f"/report/{ticket}", token=None)
+    assert status == 200
+    assert studio.token.encode() not in page
+    assert studio.ask("GET", f"/report/{ticket}", token=None)[0] == 404  # once only
+    assert studio.token not in "".join(studio.said)
 
 
 def test_visible_marks():

@@ -1,11 +1,15 @@
 """The studio in a browser: two clicks to a finding, keyboard, sliders, tabs, and no stranger."""
 
+import asyncio
 import contextlib
 import http.server
 import json
 import os
 import shutil
+import signal
+import sys
 import threading
+import time
 
 import pytest
 from running_studio import running_studio
@@ -125,7 +129,6 @@ def test_every_screen_is_accessible(walked, scheme):
         walked.page.click("#theme")
     for screen in SCREENS:
         walked.go(screen)
-        walked.page.wait_for_timeout(50)
         options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
         found = axe.run(walked.page, options=options).response["violations"]
         told = [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found]
@@ -139,6 +142,101 @@ def test_every_screen_fits_narrow_windows(walked):
             walked.go(screen)
             assert walked.page.evaluate("document.documentElement.scrollWidth") <= width, screen
     walked.page.set_viewport_size({"width": 1400, "height": 900})
+
+
+def test_every_screen_prints(walked):
+    """On paper there are no controls, nothing is cut off, and text is dark on white."""
+    page = walked.page
+    with media(walked, width=720, media="print", color_scheme="dark"):
+        for screen in SCREENS:
+            walked.go(screen)
+            seen = page.evaluate(PRINTED)
+            assert seen["controls"] == [], screen
+            assert seen["width"] <= 720, screen
+            assert seen["cut"] == [], screen
+            assert seen["background"] == "rgb(255, 255, 255)", screen
+        assert len(page.pdf(format="A4")) > 10_000
+
+
+@contextlib.contextmanager
+def media(tab, width=1400, **options):
+    """Show a tab as on a medium, until the block ends."""
+    tab.page.emulate_media(**options)
+    tab.page.set_viewport_size({"width": width, "height": 900})
+    try:
+        yield
+    finally:
+        tab.page.emulate_media(
+            media="screen", color_scheme="light", reduced_motion="null", forced_colors="none"
+        )
+        tab.page.set_viewport_size({"width": 1400, "height": 900})
+
+
+#: What a printed page shows: controls, its width, parts whose content is cut off, background.
+PRINTED = """() => {
+    const open = document.querySelector("[data-screen]:not([hidden])");
+    const shown = (one) => one.checkVisibility() && one.getBoundingClientRect().height > 1;
+    const all = [...document.querySelectorAll("header *, main *, footer *")].filter(shown);
+    const cut = (one) => {
+        const style = getComputedStyle(one);
+        return (style.overflowX !== "visible" && one.scrollWidth > one.clientWidth + 1) ||
+            (style.overflowY !== "visible" && one.scrollHeight > one.clientHeight + 1);
+    };
+    return {
+        controls: all.filter((one) => one.matches("button:not(.link), input, progress, .drop"))
+            .map((one) => one.outerHTML.slice(0, 80)),
+        width: document.documentElement.scrollWidth,
+        cut: all.filter((one) => !(one instanceof SVGElement) && cut(one))
+            .map((one) => one.outerHTML.slice(0, 80)),
+        background: getComputedStyle(document.body).backgroundColor,
+    };
+}"""
+
+
+def test_nothing_moves_for_people_who_ask_for_that(walked):
+    page = walked.page
+    moving = """() => [...document.querySelectorAll("*")].filter((one) => {
+        const style = getComputedStyle(one);
+        return style.animationName !== "none" || style.scrollBehavior === "smooth" ||
+            style.transitionDuration.split(",").some((part) => parseFloat(part) > 0);
+    }).map((one) => one.outerHTML.slice(0, 80))"""
+    with media(walked, reduced_motion="reduce"):
+        for screen in SCREENS:
+            walked.go(screen)
+            assert page.evaluate(moving) == [], screen
+        assert page.evaluate("document.getAnimations().length") == 0
+
+
+#: What colour alone would show, and what of it has no border, outline or shape of its own.
+UNSEEN = """() => {
+    const marked = ["[aria-current=step]", ".pick input:checked + span", ".problem", "select",
+        ".columns .ask > *", "button:not(.link)", ".bars .track i", ".marks i", ".note.loud"];
+    const drawn = (one) => {
+        const style = getComputedStyle(one);
+        const sides = ["Top", "Left"].map((side) => parseFloat(style[`border${side}Width`]));
+        return style.outlineStyle !== "none" || style.forcedColorAdjust === "none" ||
+            Math.max(...sides) > 0;
+    };
+    return [...document.querySelectorAll(marked.join(","))]
+        .filter((one) => one.checkVisibility() && !drawn(one))
+        .map((one) => one.outerHTML.slice(0, 80));
+}"""
+
+
+def test_states_are_seen_in_forced_colours(walked):
+    page = walked.page
+    with media(walked, forced_colors="active"):
+        for screen in SCREENS:
+            walked.go(screen)
+            assert page.evaluate(UNSEEN) == [], screen
+        walked.go("remedy")
+        drawn = page.evaluate(
+            """() => [...document.querySelectorAll(".slope line, .slope circle, .slope rect")]
+                .map((one) => getComputedStyle(one)[one.tagName === "line" ? "stroke" : "fill"])"""
+        )
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert drawn
+    assert paper not in drawn
 
 
 def test_the_path_by_keyboard(browser, studio):
@@ -230,15 +328,55 @@ def test_a_slider_shows_only_the_last_answer_and_is_one_entry_of_undo(browser, s
         assert last["seq"] == int(page.evaluate("document.documentElement.dataset.tried"))
         assert handle.evaluate("slider => slider === document.activeElement")
         assert handle.get_attribute("aria-valuetext")
+        before = undone(tab)
         with page.expect_response(lambda answer: "state?screen=remedy" in answer.url):
             handle.dispatch_event("change")  # stores the setting, and reads what is stored
-        page.wait_for_timeout(300)
+        assert undone(tab) == before + 1
         value = handle.input_value()
         page.keyboard.press("Control+z")
         page.wait_for_function(
             "value => document.querySelector('.field[data-method]:not([hidden]) input[type=range]')"
             "?.value !== value", arg=value,
         )  # fmt: skip
+        assert undone(tab) == before
+
+
+def undone(tab):
+    """Return how many entries undo could walk, as the server says."""
+    return tab.page.evaluate(
+        """async () => {
+            const headers = { Authorization: "Bearer " + sessionStorage.getItem("equirank-token") };
+            return (await (await fetch("/api/state", { headers })).json()).undo;
+        }"""
+    )
+
+
+def test_a_key_held_down_is_one_entry_of_undo_and_no_conflict(browser, studio):
+    with opened(browser, studio) as tab:
+        page = tab.page
+        tab.example("hiring")
+        tab.remedy()
+        handle = slider(tab)
+        first, before = float(handle.input_value()), undone(tab)
+        handle.focus()
+        with page.expect_response(lambda answer: "state?screen=remedy" in answer.url):
+            for _ in range(12):
+                page.keyboard.press("ArrowRight")
+        page.wait_for_selector('[data-place="remedy"]:not(:has(.problem))', state="attached")
+        assert float(handle.input_value()) > first + 5
+        assert undone(tab) == before + 1
+        # A change right after another waits for its answer.
+        tab.go("columns")
+        for role in ("unused", "id", "unused"):
+            page.select_option("select[data-column] >> nth=1", role)
+        page.wait_for_function(
+            """async () => {
+                const headers = { Authorization: "Bearer " + sessionStorage["equirank-token"] };
+                const state = await (await fetch("/api/state", { headers })).json();
+                return state.file.columns[1].role === "unused";
+            }"""
+        )
+        assert page.locator('[data-place="columns"] .problem').count() == 0
 
 
 def test_two_tabs_and_reload(browser, studio):
@@ -286,16 +424,80 @@ def test_the_report_is_drawn_in_its_sandbox(walked):
     walked.asked[:] = [url for url in walked.asked if "/report/" not in url]
 
 
-@pytest.mark.slow
+def patched(tab, patch):
+    """Change the recipe as another tab would, and load the page anew."""
+    tab.page.evaluate(
+        """async (patch) => {
+            const token = sessionStorage.getItem("equirank-token");
+            const headers = { Authorization: "Bearer " + token };
+            const { revision } = await (await fetch("/api/state", { headers })).json();
+            const body = JSON.stringify({ revision, patch });
+            await fetch("/api/recipe", { method: "PATCH", headers, body });
+        }""",
+        patch,
+    )
+    tab.page.reload()
+    tab.page.wait_for_selector("#audit:visible")
+
+
+def until(fits):
+    """Wait until something holds that only this process knows."""
+    for _ in range(600):
+        if fits():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it never held")
+
+
+def test_cancel_while_a_file_is_read(browser, tmp_path, monkeypatch):
+    """Reading is held after its first step, so that Cancel always meets it."""
+    file = tmp_path / "people.csv"
+    file.write_text("list,score,sex\n" + "1,2,f\n1,3,m\n" * 20)
+    with running_studio() as running, opened(browser, running) as tab:
+        reader = running.studio._reading
+        run, first = reader.run, reader._process.pid
+
+        async def held(*given, **options):
+            async for line in run(*given, **options):
+                yield line
+                await asyncio.sleep(600)
+
+        monkeypatch.setattr(reader, "run", held)
+        tab.page.set_input_files("#pick", file)
+        tab.page.wait_for_selector('[data-place="load"] progress[value]')
+        tab.page.click('[data-place="load"] .work button')
+        tab.page.wait_for_selector('[data-place="load"] .work', state="detached")
+        until(lambda: reader._process is not None and reader._process.pid != first)
+        assert tab.page.locator('[data-screen="load"]').is_visible()
+        monkeypatch.setattr(reader, "run", run)
+        tab.page.set_input_files("#pick", file)
+        tab.page.wait_for_selector("#audit:visible")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that ends a process so")
+def test_a_killed_process_is_said_beside_the_work(browser):
+    with running_studio() as running, opened(browser, running) as tab:
+        tab.example()
+        patched(tab, {"audit": {"n_boot": 100_000}})
+        tab.page.click("#audit")
+        tab.page.wait_for_selector('[data-place="findings"] progress[value]')
+        os.kill(running.studio._long._process.pid, signal.SIGKILL)
+        tab.page.wait_for_selector('[data-place="findings"] .problem')
+        assert "stopped before its end" in tab.page.inner_text('[data-place="findings"]')
+        assert tab.page.locator(".claims .finding").count() == 0
+
+
 def test_cancel_ends_an_audit(browser, studio):
     with opened(browser, studio) as tab:
-        tab.example("hiring")
+        tab.example()
+        patched(tab, {"audit": {"n_boot": 100_000}})
         tab.page.click("#audit")
         tab.page.click('[data-place="findings"] .work button')
         tab.page.wait_for_selector("text=Cancelled")
         assert tab.page.locator(".claims .finding").count() == 0
-        tab.page.click("text=Work it out")
-        tab.page.wait_for_selector(".claims .finding")
+        tab.go("columns")
+        patched(tab, {"audit": {"n_boot": 20}})
+        tab.audit()
 
 
 def test_a_hostile_file_stays_text(browser, studio, tmp_path):

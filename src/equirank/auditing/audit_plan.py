@@ -1,6 +1,6 @@
 """The plan of an audit: attributes, protected groups, cutoffs and resampling."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
@@ -18,7 +18,7 @@ from ..core.sums_plan import TIMES, choose_ks, choose_step
 from ..kernels.column_names import TOTAL_COLUMNS
 from ..metrics import NDCG
 
-__all__ = ["TIMES", "Audited", "Plan", "make_plan"]
+__all__ = ["TIMES", "Audited", "Plan", "make_plan", "shown_names"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,7 +220,7 @@ def make_plan(
         seed,
         ordered,
         scored,
-        _shown_names(shown or {}, audited),
+        shown_names(shown or {}, {each.name: each.attribute for each in audited}),
         tuple(gains),
         sums,
     )
@@ -228,13 +228,12 @@ def make_plan(
     return plan
 
 
-def _shown_names(
-    given: Mapping[str, Mapping[Any, str]], audited: Iterable[Audited]
+def shown_names(
+    given: Mapping[str, Mapping[Any, str]], known: Mapping[str, Attribute]
 ) -> dict[str, dict[str, str]]:
     """Return the names of groups in sentences, by attribute; unknown groups are an error."""
     if not isinstance(given, Mapping) or not all(isinstance(v, Mapping) for v in given.values()):
         raise DataError(f'shown must look like {{"sex": {{"female": "women"}}}}, got {given!r}')
-    known = {each.name: each for each in audited}
     found: dict[str, dict[str, str]] = {}
     for name, names in given.items():
         if name not in known:
@@ -243,9 +242,9 @@ def _shown_names(
                 f"shown must name one of the attributes {', '.join(map(repr, known))}, got "
                 f"{name!r}{hint}"
             )
-        each = known[name]
-        codes = {each.attribute.code(group, f"shown of {name!r}"): group for group in names}
-        found[name] = {each.groups[code]: str(names[group]) for code, group in codes.items()}
+        labels = [str(label) for label in known[name].categories]
+        codes = {known[name].code(group, f"shown of {name!r}"): group for group in names}
+        found[name] = {labels[code]: str(names[group]) for code, group in codes.items()}
     return found
 
 

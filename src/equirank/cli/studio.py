@@ -46,6 +46,7 @@ def studio(
 
         for package in ("starlette", "uvicorn", "jinja2"):
             require(package, "studio")
+        from ..studio.long_work import read_apart
         from ..studio.server import Studio
         from ..studio.workspace import Limits, StudioError, Workspace
 
@@ -58,7 +59,8 @@ def studio(
                 first.load_recipe(text, os.path.basename(recipe))
             if file is not None:
                 with open(file, "rb") as raw:
-                    first.load_file(os.path.basename(file), raw.read(limits.max_bytes + 1))
+                    content = raw.read(limits.max_bytes + 1)
+                first.accept(read_apart(os.path.basename(file), content, limits))
         except StudioError as error:
             raise CommandError(error.message) from None
         made = Studio(limits, port, first, lambda line: typer.echo(f"equirank studio: {line}"))

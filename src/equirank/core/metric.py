@@ -126,6 +126,7 @@ class Metric(metaclass=MetricType):
     takes_k: ClassVar[bool] = True
     infinite: ClassVar[bool] = False
     why_undefined: ClassVar[str] = "a denominator is 0"
+    plain_name: ClassVar[str] = ""
     leading_arguments: ClassVar[tuple[str, ...]] = ()
     params: ClassVar[Mapping[str, Constraint]] = {}
 

@@ -62,11 +62,10 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
     random, slow : bool
         Whether its order is random; whether it solves a program for each list.
     plain_name : str
-        What it does, in a few words for people who do not program; empty if it is not offered to
-        them.
+        What it does, in a few words for people who do not program.
     controls : mapping of str to Control
         The parameters that they set, ``strength`` first; of a mapping of groups the value of one
-        group.
+        group. Empty if it is not offered to them.
     two_sided : bool
         Whether it can also move the group down: its result is near a target, not at least that.
     no_guarantee : str

@@ -206,6 +206,10 @@ PEOPLE: tuple[str, ...] = (
     "nationality",
 )
 PEOPLE += ("disability", "origin", "citizenship", "marital", "protected", "group")
+#: The same in German, Spanish and Italian, beside those that contain the words above.
+PEOPLE += ("geschlecht", "herkunft", "altersgruppe", "genero", "género", "origen", "sesso")
+#: Words in names of columns of ages.
+AGES = {"age", "ages", "alter", "âge", "edad", "età"}
 #: Words in names of sensitive columns of text.
 SELLERS = {"seller", "vendor", "provider", "supplier"}
 #: Words in names of columns of lists, the likeliest first, and of ids.
@@ -219,7 +223,9 @@ NAMED = {*QUERIES, *IDS}
 MOST_GROUPS, MOST_CATEGORIES = 20, 30
 #: Words in names of columns of scores and of positions.
 SCORES = {"score", "scores", "points", "rating", "prediction", "probability", "total"}
+SCORES |= {"punkte", "punktzahl", "punktestand", "bewertung", "puntos", "puntuación", "punteggio"}
 POSITIONS = {"position", "rank", "place", "ranking"}
+POSITIONS |= {"rang", "platz", "rangplatz", "puesto", "posición", "posizione"}
 #: Most grades of a column that may be a recorded relevance.
 MOST_GRADES = 11
 
@@ -388,12 +394,12 @@ def _unclear(columns: "_Columns", names: Sequence[str], found: Mapping[str, str]
             continue
         values = columns.values(name)
         low, high = (f"{bound:g}" for bound in (np.nanmin(values), np.nanmax(values)))
-        few = columns.count(name) <= MOST_GRADES and "age" not in _tokens(name)
+        few = columns.count(name) <= MOST_GRADES and not AGES & _tokens(name)
         if few and columns.whole(name) and np.nanmin(values) >= 0 and "relevance" not in found:
             reasons[name] = (
                 f"whole numbers {low} to {high}: could be the recorded relevance, or something else"
             )
-        elif "age" in _tokens(name) and columns.count(name) > MOST_GROUPS:
+        elif AGES & _tokens(name) and columns.count(name) > MOST_GROUPS:
             reasons[name] = f"numbers {low} to {high}: ages can be compared in bands"
         elif _tokens(name) & SCORES and not {"score", "position"} & {*found}:
             reasons[name] = "several columns could be the score"
@@ -402,7 +408,7 @@ def _unclear(columns: "_Columns", names: Sequence[str], found: Mapping[str, str]
 
 def _bands(columns: "_Columns", name: str) -> tuple[float, ...]:
     """Return where bands of ages begin: at 35 and 50, or at thirds rounded to 5 years."""
-    if name not in columns.numeric or not {"age", "ages"} & _tokens(name):
+    if name not in columns.numeric or not AGES & _tokens(name):
         return ()
     if columns.count(name) <= MOST_GROUPS:
         return ()
@@ -565,7 +571,9 @@ def _tokens(name: str) -> frozenset[str]:
     >>> sorted(_tokens("SearchSession_ID2"))
     ['id', 'search', 'session']
     """
-    return frozenset(w.lower() for w in re.findall("[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name))
+    return frozenset(
+        w.lower() for w in re.findall("[A-ZÀ-Þ]+(?![a-zß-ÿ])|[A-ZÀ-Þ]?[a-zß-ÿ]+", name)
+    )
 
 
 def _sensitive_name(name: str) -> bool:

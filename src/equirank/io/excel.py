@@ -28,6 +28,8 @@ __all__ = ["Workbook", "excel_cells", "gather_excel", "read_excel"]
 
 #: The content may have this many times the bytes of the file, or so many.
 _TIMES, _LEAST = 200, 1 << 30
+#: The flag of a packed part that is encrypted.
+_LOCKED = 1
 #: Whole numbers below this one are exact as floats.
 _EXACT = 2.0**53
 
@@ -125,8 +127,11 @@ class Workbook:
         try:
             with zipfile.ZipFile(io.BytesIO(self._raw)) as packed:
                 total = sum(part.file_size for part in packed.infolist())
+                locked = any(part.flag_bits & _LOCKED for part in packed.infolist())
         except (zipfile.BadZipFile, ValueError, OverflowError, NotImplementedError) as error:
             raise self._damaged(error) from None
+        if locked:
+            raise DataError(f"{self.path}: must not be protected by a password")
         if total > max(_LEAST, _TIMES * len(self._raw)):
             raise DataError(
                 f"{self.path}: must not unpack to more than {_TIMES} times its size, got {total} "

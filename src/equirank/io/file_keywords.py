@@ -57,6 +57,9 @@ class ColumnKeywords(TypedDict, total=False):
         TOML file with such tables. An empty name means unknown.
     keep_labels : bool, default=False
         Whether labels that differ in case stay apart, and unknown words stay groups.
+    bands : mapping, optional
+        For each sensitive column of numbers where each band but the first begins, in ascending
+        order: ``{"age": [35, 50]}`` compares under 35, 35 to 49, and 50 and over.
 
     Returns
     -------
@@ -78,6 +81,7 @@ class ColumnKeywords(TypedDict, total=False):
     unknown: Sequence[str] | None
     labels: LabelMap | str | os.PathLike[str] | None
     keep_labels: Annotated[bool, Default(False)]
+    bands: Mapping[str, Sequence[float]] | None
 
 
 class HeaderKeywords(ColumnKeywords, total=False):

@@ -2,7 +2,7 @@
 
 import io
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
@@ -26,7 +26,7 @@ _OF_KIND = {
     "parquet": (),
     "letor": (),
 }
-_OF_LABELS = ("unknown", "labels", "keep_labels")
+_OF_LABELS = ("unknown", "labels", "keep_labels", "bands")
 _KIND_WORDS = {"csv": "CSV", "tsv": "TSV", "excel": "workbooks", "parquet": "Parquet"}
 _KIND_WORDS |= {"letor": "LETOR"}
 
@@ -61,6 +61,8 @@ class FileOptions:
         For each attribute the name of each label, or a TOML file with such tables.
     keep_labels : bool
         Whether to keep labels that differ in case, and unknown words, as groups.
+    bands : mapping, optional
+        For each attribute of numbers where each band but the first begins.
     """
 
     encoding: str | None = None
@@ -72,6 +74,7 @@ class FileOptions:
     unknown: Sequence[str] | str | None = None
     labels: LabelMap | str | os.PathLike[str] | None = None
     keep_labels: bool = False
+    bands: Mapping[str, Sequence[float]] | None = None
 
     def __post_init__(self) -> None:
         """Check the options that no file is needed for."""
@@ -127,7 +130,7 @@ class FileOptions:
     @cached_property
     def label_rules(self) -> LabelRules:
         """The rules for labels."""
-        return label_rules(self.unknown, self.labels, self.keep_labels)
+        return label_rules(self.unknown, self.labels, self.keep_labels, self.bands)
 
     def check_kind(self, kind: str) -> None:
         """Raise if an option is given that has no effect on this kind of file."""

@@ -4,14 +4,22 @@ import os
 import tomllib
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import takewhile
+from dataclasses import dataclass, field, replace
+from itertools import pairwise, takewhile
 from typing import Any
 
 from ..core.errors import DataError, EquirankWarning, outer_stacklevel
 from ..core.unknown_words import UNKNOWN, folded, plain_label
 
-__all__ = ["CleanLabels", "LabelMap", "LabelRules", "band_names", "label_rules", "look_alikes"]
+__all__ = [
+    "CleanLabels",
+    "LabelMap",
+    "LabelRules",
+    "band_names",
+    "label_rules",
+    "look_alikes",
+    "maybe_unknown",
+]
 
 
 #: For each attribute, the name of each label; an empty name means unknown.
@@ -55,11 +63,14 @@ class LabelRules:
         For each attribute the name of each label; labels are folded unless ``keep``.
     keep : bool
         Whether labels that differ in case stay apart, and unknown words stay groups.
+    bands : dict
+        For each attribute of numbers where each band but the first begins.
     """
 
     unknown: frozenset[str] = frozenset(UNKNOWN)
     mapping: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     keep: bool = False
+    bands: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
     def key(self, label: str) -> str:
         """Return what the spellings of one label share."""
@@ -79,9 +90,12 @@ class LabelRules:
         """Return the labels of an attribute after cleaning.
 
         Labels that share a key are joined. The spelling of the map is shown, else the most
-        frequent one, else the first.
+        frequent one, else the first. The map goes before bands.
         """
         mapping = self.mapping.get(name, {})
+        if name in self.bands:
+            banded = band_names(labels, self.bands[name])
+            mapping = {self.key(label): band for label, band in banded.items()} | dict(mapping)
         spellings: dict[str, dict[Any, int]] = {}
         named: dict[str, str] = {}
         keys: list[str | None] = []
@@ -177,6 +191,7 @@ def label_rules(
     unknown: Sequence[str] | str | None = None,
     labels: LabelMap | str | os.PathLike[str] | None = None,
     keep_labels: bool = False,
+    bands: Mapping[str, Sequence[float]] | None = None,
 ) -> LabelRules:
     """Return the rules of a reader; ``labels`` is a mapping or a TOML file.
 
@@ -185,6 +200,8 @@ def label_rules(
     >>> rules = label_rules(labels={"sex": {"weiblich": "female", "k.A.": ""}})
     >>> rules.clean("sex", ["Female", "weiblich", "K.A.", "?", "female"], [2, 1, 1, 1, 3]).values
     ['female', 'female', None, None, 'female']
+    >>> label_rules(bands={"age": [35, 50]}).clean("age", ["20", "49", "?"], [1, 1, 1]).values
+    ['under 35', '35 to 49', None]
     """
     if not isinstance(keep_labels, bool):
         raise DataError(f"keep_labels must be True or False, got {keep_labels!r}")
@@ -196,7 +213,7 @@ def label_rules(
         for word in words:
             if not isinstance(word, str):
                 raise DataError(f"unknown must contain words, got {word!r}")
-    rules = LabelRules(frozenset(map(folded, words)), {}, keep_labels)
+    rules = LabelRules(frozenset(map(folded, words)), {}, keep_labels, _checked_bands(bands))
     where, tables = "labels", labels
     if isinstance(labels, (str, os.PathLike)):
         where, tables = os.fspath(labels), _read_map(labels)
@@ -205,7 +222,23 @@ def label_rules(
     if not isinstance(tables, Mapping):
         raise DataError(f"labels must be a mapping or a TOML file, got {tables!r}")
     mapping = {str(name): _folded_map(where, name, table, rules) for name, table in tables.items()}
-    return LabelRules(rules.unknown, mapping, keep_labels)
+    return replace(rules, mapping=mapping)
+
+
+def _checked_bands(bands: Any) -> dict[str, tuple[float, ...]]:
+    """Return where the bands of each attribute begin; they must ascend."""
+    if bands is None:
+        return {}
+    if not isinstance(bands, Mapping):
+        raise DataError(f'bands must look like {{"age": [35, 50]}}, got {bands!r}')
+    found = {}
+    for name, edges in bands.items():
+        known = [] if isinstance(edges, str) or not isinstance(edges, Sequence) else list(edges)
+        numbers = all(isinstance(e, int | float) and not isinstance(e, bool) for e in known)
+        if not known or not numbers or any(not a < b for a, b in pairwise(known)):
+            raise DataError(f"bands of {name!r} must be ascending numbers, got {edges!r}")
+        found[str(name)] = tuple(float(edge) for edge in known)
+    return found
 
 
 def band_names(values: Sequence[Any], edges: Sequence[float]) -> dict[str, str]:
@@ -269,6 +302,24 @@ def _folded_map(where: str, name: Any, table: Any, rules: LabelRules) -> dict[st
             )
         spelt.setdefault(key, str(label))
     return found
+
+
+#: Words for unknown in other languages, without spaces and points; they are offered, not assumed.
+FOREIGN = frozenset({"ka", "keineangabe", "keineangaben", "ohneangabe", "unbekannt", "inconnu",
+                     "inconnue", "nonrenseigné", "desconocido", "nodisponible", "sconosciuto",
+                     "onbekend"})  # fmt: skip
+
+
+def maybe_unknown(labels: Sequence[str]) -> list[str]:
+    """Return the labels that may mean unknown in another language.
+
+    Examples
+    --------
+    >>> maybe_unknown(["Frau", "Mann", "k. A."])
+    ['k. A.']
+    """
+    plain = {label: "".join(folded(label).replace(".", "").split()) for label in labels}
+    return [label for label in labels if plain[label] in FOREIGN]
 
 
 def look_alikes(labels: Sequence[str]) -> list[tuple[str, str]]:

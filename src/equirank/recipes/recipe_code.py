@@ -1,16 +1,20 @@
 """The command line and the Python code that repeat a recipe."""
 
+import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from .recipe import Recipe, plain_value
-from .recipe_run import PASSED, READING, ROLES
+from .recipe_run import NOT_AFTER, PASSED, READING, ROLES, RecipeRun, by_decisions, remedy_title
 
 __all__ = ["recipe_code"]
 
+#: Options of who is selected.
+DECIDED = ("k", "selected", "yes", "cutoff", "quota", "stages")
+
 
 def recipe_code(recipe: Recipe, recipe_name: str = "recipe.toml") -> str:
-    """Return the command and a Python script that give the same audit and the same order.
+    """Return the command and a Python script that give the same numbers and the same orders.
 
     Examples
     --------
@@ -31,55 +35,74 @@ def recipe_code(recipe: Recipe, recipe_name: str = "recipe.toml") -> str:
         sensitive=['sex'],
         missing_sensitive='unknown',
     )
-    result = audit(data, title='a.csv', random_state=0)
+    result = audit(
+        data,
+        title='a.csv',
+        random_state=0,
+    )
     result.to_html("report.html")
     <BLANKLINE>
     """
-    name = recipe.data.get("name", "data.csv")
-    against = f" --against {_word(recipe.against['name'])}" if "name" in recipe.against else ""
+    name, other = recipe.data.get("name", "data.csv"), recipe.against.get("name")
+    against = f" --against {shlex.quote(other)}" if other else ""
+    command = f"equirank run {shlex.quote(recipe_name)} --data {shlex.quote(name)}{against}"
+    settings = _settings(recipe)
     lines = [
-        f"# equirank run {_word(recipe_name)} --data {_word(name)}{against} --out result",
-        *_left_out(recipe),
+        f"# {command} --out result",
         *_imports(recipe),
         "",
-        *_reading(recipe, name),
-        _audit_line(recipe, name),
+        *_reading("data", recipe, recipe.data, name),
+        *_compared(recipe, name),
+        *_audit("result", "data", {"title": name} | settings | _against(recipe)),
         'result.to_html("report.html")',
     ]
-    for number, remedy in enumerate(recipe.remedies):
-        result = "after" if not remedy.get("kept") else f"kept_{number}"
-        lines += [f"{result} = {_call(remedy)}(data.ranking())"]
+    kept = 0
+    for remedy in recipe.remedies:
+        kept += bool(remedy.get("kept"))
+        result = f"kept_{kept}" if remedy.get("kept") else "after"
+        lines += _call(result, remedy)
+        if result == "after":
+            more = {"title": remedy_title(settings.get("title", name), remedy)}
+            more |= {"against": _Code("after.before"), "against_title": name}
+            own = {key: value for key, value in settings.items() if key not in NOT_AFTER}
+            if by_decisions(RecipeRun(recipe, name).rule):
+                own = {key: value for key, value in own.items() if key not in DECIDED}
+                own["k"] = RecipeRun(recipe, name).k
+            lines += _audit("after_result", "after.with_everyone()", own | more)
+            lines.append('after_result.to_html("remedy-report.html")')
     return "\n".join(lines) + "\n"
 
 
-def _left_out(recipe: Recipe) -> list[str]:
-    """Name what the command repeats and the script does not."""
-    parts = [f"the bands of {name}" for name in recipe.data.get("bands", ())]
-    parts += ["the comparison"] if recipe.against else []
-    words = "; ".join(parts)
-    return [f"# The command repeats all; this script leaves out: {words}."] if parts else []
+class _Code(str):
+    """Code that stands as it is, not a text."""
+
+    def __repr__(self) -> str:
+        return str(self)
 
 
 def _imports(recipe: Recipe) -> list[str]:
     methods = sorted({each["method"] for each in recipe.remedies})
-    turned = not recipe.data.get("higher_first", True)
+    lowest = [t for t in (recipe.data, recipe.against) if not t.get("higher_first", True)]
+    by_row = _paired_by_row(recipe)
     return [
-        *(["from dataclasses import replace", ""] if turned else []),
+        *(["from dataclasses import replace", ""] if lowest or by_row else []),
+        *(["import numpy as np", ""] if by_row else []),
         "from equirank import audit",
         "from equirank.io import read_file",
         *([f"from equirank.rerankers import {', '.join(methods)}"] if methods else []),
     ]
 
 
-def _reading(recipe: Recipe, name: str) -> list[str]:
-    table = recipe.data
+def _reading(variable: str, recipe: Recipe, table: Mapping[str, Any], name: str) -> list[str]:
+    groups = list(table.get("sensitive", ()))
     given: dict[str, Any] = {role: table.get(role, False) for role in ROLES}
-    given |= {"cost": False, "sensitive": list(table.get("sensitive", ()))}
-    given["missing_sensitive"] = "unknown"
+    given |= {"cost": False, "sensitive": groups, "missing_sensitive": "unknown"}
     given |= {key: table[key] for key in READING if key in table}
-    for key, argument in (("file_encoding", "encoding"), ("labels", "labels")):
-        if key in table:
-            given[argument] = table[key]
+    if "file_encoding" in table:
+        given["encoding"] = table["file_encoding"]
+    for key in ("labels", "bands"):
+        known = {each: table[key][each] for each in groups if each in table.get(key, {})}
+        given |= {key: known} if known else {}
     for key in ("format", "missing_relevance", "max_groups"):
         if key in table:
             given[key] = table[key]
@@ -87,37 +110,57 @@ def _reading(recipe: Recipe, name: str) -> list[str]:
     outcomes += recipe.audit.get("stages", ())
     if outcomes:
         given["outcomes"] = outcomes
-    lines = ["data = read_file(", f"    {name!r},"]
-    lines += [f"    {key}={plain_value(value)!r}," for key, value in given.items()]
-    lines.append(")")
+    lines = [f"{variable} = read_file(", f"    {name!r},", *_arguments(given), ")"]
     if not table.get("higher_first", True):
-        lines.append("data = replace(data, score=-data.score)  # lower scores first")
+        turned = f"replace({variable}, score=-{variable}.score)"
+        lines.append(f"{variable} = {turned}  # lower scores first")
     return lines
 
 
-def _audit_line(recipe: Recipe, name: str) -> str:
-    names = (*PASSED, "k", "selected", "yes", "cutoff", "quota", "stages")
-    given = {key: recipe.audit[key] for key in names if key in recipe.audit}
-    given = {"title": given.pop("title", name)} | given
+def _compared(recipe: Recipe, name: str) -> list[str]:
+    """Return the lines that read the ranking compared with."""
+    if not recipe.against:
+        return []
+    table = RecipeRun(recipe, name).other_table()
+    lines = _reading("other", recipe, table, recipe.against.get("name", name))
+    if _paired_by_row(recipe):
+        for each in ("data", "other"):
+            rows = f"np.arange({each}.n_rows) if {each}.rows is None else {each}.rows"
+            lines.append(f"{each} = replace({each}, ids={rows})  # people are paired by row")
+    return lines
+
+
+def _paired_by_row(recipe: Recipe) -> bool:
+    return bool(recipe.against) and "name" not in recipe.against and "id" not in recipe.data
+
+
+def _against(recipe: Recipe) -> dict[str, Any]:
+    if not recipe.against:
+        return {}
+    return {"against": _Code("other"), "against_title": RecipeRun(recipe, "").other_title}
+
+
+def _settings(recipe: Recipe) -> dict[str, Any]:
+    given = {key: recipe.audit[key] for key in (*PASSED, *DECIDED) if key in recipe.audit}
     given["random_state"] = recipe.audit.get("seed", 0)
     shown: dict[str, dict[str, str]] = {}
     for key, word in recipe.shown.items():
-        attribute, _, group = key.partition("=")
-        shown.setdefault(attribute, {})[group] = word
-    if shown:
-        given["shown"] = shown
-    words = ", ".join(f"{key}={plain_value(value)!r}" for key, value in given.items())
-    return f"result = audit(data, {words})"
+        known = [each for each in recipe.data.get("sensitive", ()) if key.startswith(f"{each}=")]
+        attribute = max(known, key=len) if known else key.partition("=")[0]
+        shown.setdefault(attribute, {})[key[len(attribute) + 1 :]] = word
+    return given | ({"shown": shown} if shown else {})
 
 
-def _call(remedy: Mapping[str, Any]) -> str:
+def _audit(variable: str, data: str, settings: Mapping[str, Any]) -> list[str]:
+    return [f"{variable} = audit(", f"    {data},", *_arguments(settings), ")"]
+
+
+def _arguments(values: Mapping[str, Any]) -> list[str]:
+    return [f"    {key}={plain_value(value)!r}," for key, value in values.items()]
+
+
+def _call(variable: str, remedy: Mapping[str, Any]) -> list[str]:
     params = {key: value for key, value in remedy.items() if key not in ("method", "kept")}
     params.setdefault("on_infeasible", "best")
     words = ", ".join(f"{key}={plain_value(value)!r}" for key, value in params.items())
-    return f"{remedy['method']}({words})"
-
-
-def _word(text: str) -> str:
-    import shlex
-
-    return shlex.quote(text)
+    return [f"{variable} = {remedy['method']}({words})(data.ranking())"]

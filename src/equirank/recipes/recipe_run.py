@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..core.ranking import Ranking
     from ..rerankers.reranking import Reranking
 
-__all__ = ["LOOKED_AT", "RecipeRun", "make_reranker", "selected_k"]
+__all__ = ["LOOKED_AT", "RecipeRun", "by_decisions", "make_reranker", "remedy_title", "selected_k"]
 
 Which = Literal["given", "remedy"]
 Progress = Callable[[float, str], None] | None
@@ -31,6 +31,8 @@ PASSED = (
     *("protected", "reference", "scored", "metrics", "profile", "leave_out_small", "n_boot"),
     *("level", "ties", "title", "purpose", "period", "author", "date"),
 )
+#: Options that an audit of a new order does not have.
+NOT_AFTER = ("profile", "leave_out_small", "ties")
 LOOKED_AT = (
     "{} settings were looked at before this one was chosen. A setting that was chosen by its "
     "results on these data looks better here than on other data."
@@ -105,11 +107,22 @@ class RecipeRun:
         if own_file != (self._against is None):
             need = "must be omitted" if own_file else f"must be given: {given['name']}"
             raise DataError(f"the file compared with {need}")
-        skipped = ("name", "sha256") if own_file else ("name", "sha256", "format")
+        return self._read(self._against or self.file, self.other_table())
+
+    def other_table(self) -> dict[str, Any]:
+        """Return how the ranking compared with is read: as ``[data]``, where it says nothing."""
+        given = self.recipe.against
+        skipped = ("name", "sha256") if "name" not in given else ("name", "sha256", "format")
         base = {key: value for key, value in self.recipe.data.items() if key not in skipped}
         if "score" in given:
             base.pop("position", None)
-        return self._read(self._against or self.file, base | dict(given))
+        return base | dict(given)
+
+    @property
+    def other_title(self) -> str:
+        """The name of the ranking compared with: that of its file, or of its score."""
+        given = self.recipe.against
+        return str(given.get("name") or given.get("score", ""))
 
     @cached_property
     def rule(self) -> "DecisionRule":
@@ -133,17 +146,19 @@ class RecipeRun:
         options = {name: plain_value(table[name]) for name in READING if name in table}
         if "file_encoding" in table:
             options["encoding"] = table["file_encoding"]
-        labels = self._labels(file, table)
+        groups = list(table.get("sensitive", ()))
+        for name in ("labels", "bands"):
+            known = plain_value(table.get(name, {}))
+            options[name] = {each: known[each] for each in groups if each in known} or None
         data = read_file(
             file,
             table.get("format"),
-            sensitive=list(table.get("sensitive", ())),
+            sensitive=groups,
             outcomes=self.rule.columns() or None,
             features=(),
             missing_sensitive="unknown",
             missing_relevance=table.get("missing_relevance", "error"),
             max_groups=table.get("max_groups"),
-            labels=labels or None,
             cost=False,
             **roles,
             **options,
@@ -156,16 +171,6 @@ class RecipeRun:
         remark = f"lower {roles['score']!r} is ranked first, so its sign was turned round"
         source = data.source and replace(data.source, remarks=(*data.source.remarks, remark))
         return replace(data, score=frozen(-data.score), source=source)
-
-    def _labels(self, file: str, table: Mapping[str, Any]) -> dict[str, dict[str, str]]:
-        """Return the names of labels, those of bands included."""
-        from ..io.label_words import band_names
-
-        labels = {name: dict(names) for name, names in table.get("labels", {}).items()}
-        for name, edges in table.get("bands", {}).items():
-            cells = self.table(file, table).labels([name])[name].tolist()
-            labels[name] = band_names(cells, edges) | labels.get(name, {})
-        return {name: names for name, names in labels.items() if name in table.get("sensitive", ())}
 
     def table(self, file: str, table: Mapping[str, Any]) -> Any:
         """Return a file as a `TableFile`."""
@@ -208,19 +213,16 @@ class RecipeRun:
         if quick:
             settings |= {"n_boot": 0, "n_permutations": 0}
         if which == "remedy":
-            from .reranked_list import whole_lists
-
-            new, method = self.reranked(self._in_force), self._in_force["method"]
-            data: Any = whole_lists(new)
-            settings |= {"title": f"{settings['title']}, re-ranked with {method}"}
+            new = self.reranked(self._in_force)
+            data: Any = new.with_everyone()
+            settings["title"] = remedy_title(settings["title"], self._in_force)
             settings |= {"against": new.before, "against_title": self.name}
-            for name in ("profile", "leave_out_small", "ties"):
+            for name in NOT_AFTER:
                 settings.pop(name, None)
         else:
             data, other = self.paired()
             if other is not None:
-                title = self.recipe.against.get("name") or self.recipe.against.get("score", "")
-                settings |= {"against": other, "against_title": title}
+                settings |= {"against": other, "against_title": self.other_title}
         result = audit(data, **settings, progress=progress)
         if self.recipe.looked_at > 1:
             words = LOOKED_AT.format(f"{self.recipe.looked_at:,}")
@@ -230,7 +232,7 @@ class RecipeRun:
 
     def _decided(self, which: Which) -> dict[str, Any]:
         """Return the options of who is selected; a new order is judged by the top k."""
-        if which == "remedy" and (self.rule.recorded or self.rule.cutoff or self.rule.quota):
+        if which == "remedy" and by_decisions(self.rule):
             return {"k": self.k}
         names = ("selected", "cutoff", "quota", "yes", "k")
         found = {name: getattr(self.rule, name) for name in names}
@@ -338,6 +340,19 @@ def selected_k(recipe: Recipe) -> int:
     """Return how many of each list are selected: the first k of the audit, or 10."""
     ks = recipe.audit.get("k") or (USUAL_K,)
     return int(ks[0])
+
+
+def by_decisions(rule: "DecisionRule") -> bool:
+    """Return whether decisions or a cutoff, not positions, say who is selected."""
+    return bool(rule.recorded or rule.cutoff or rule.quota)
+
+
+def remedy_title(title: str, remedy: Mapping[str, Any]) -> str:
+    """Return the title of the report about a new order: what the remedy does, in plain words."""
+    from ..rerankers.chooser import methods
+
+    name = methods()[remedy["method"]].plain_name
+    return f"{title}, re-ranked: {name[:1].lower()}{name[1:]}"
 
 
 def make_reranker(remedy: Mapping[str, Any], data: "RankingData") -> Any:

@@ -5,12 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..core.ranking import Ranking
-
 if TYPE_CHECKING:
     from ..rerankers.reranking import Reranking
 
-__all__ = ["POSITIONS", "in_new_order", "reranked_list", "selected_change", "whole_lists"]
+__all__ = ["POSITIONS", "in_new_order", "reranked_list", "selected_change"]
 
 #: The columns that a re-ranked list adds to those of the file.
 POSITIONS = ("old_position", "new_position")
@@ -21,32 +19,11 @@ def in_new_order(result: "Reranking", columns: Mapping[str, Any]) -> dict[str, A
 
     Rows that are not shown come last in their list, in the previous order.
     """
-    order = _new_order(result)
+    order = result.order_of_all()
     rows = order if result.data.rows is None else result.data.rows[order]
     positions = (result.places_before[order], result.places[order])
     kept = {name: values.take(rows) for name, values in columns.items()}
     return kept | dict(zip(POSITIONS, positions, strict=True))
-
-
-def _new_order(result: "Reranking") -> np.ndarray:
-    last = np.where(result.places > 0, result.places, result.data.n_rows + 1)
-    return np.lexsort((result.places_before, last, result.data.query_of_rows()))
-
-
-def whole_lists(result: "Reranking") -> Ranking:
-    """Return the new order with everyone in it whom the previous order showed.
-
-    People behind the cutoff of the re-ranking follow in the previous order, so that a comparison
-    of positions and exposure is about the same people as before.
-    """
-    order = _new_order(result)
-    shown = ((result.places > 0) | (result.places_before > 0))[order]
-    counts = np.cumsum(shown)
-    start = np.repeat(result.data.offsets[:-1], np.diff(result.data.offsets))
-    before = np.where(start > 0, counts[start - 1], 0)
-    position = np.empty(len(order), dtype=np.int64)
-    position[order] = np.where(shown, counts - before, 0)
-    return Ranking.from_positions(result.data, result.data.to_original(position))
 
 
 def selected_change(result: "Reranking", k: int) -> tuple[np.ndarray, np.ndarray]:
@@ -77,7 +54,7 @@ def reranked_list(result: "Reranking", columns: Mapping[str, Any], k: int) -> di
         The columns, then ``old_position``, ``new_position`` (0: not shown), ``selected`` (yes or
         no) and ``reason`` (empty for people whose position is unchanged).
     """
-    order = _new_order(result)
+    order = result.order_of_all()
     before, after = (each[order] for each in selected_change(result, k))
     old, new = result.places_before[order], result.places[order]
     shown_cut = result.k is not None

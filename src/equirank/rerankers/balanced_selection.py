@@ -109,6 +109,7 @@ class BalancedSelection(Guaranteed):
     acts_on: ClassVar[frozenset[str]] = frozenset({"selected"})
     strength: ClassVar[str] = "lower"
     slow: ClassVar[bool] = True
+    plain_name: ClassVar[str] = "At least so many, with the best total score"
     guarantee: ClassVar[str] = (
         "lower bounds of groups; within every group better items first, to a level"
     )

@@ -51,6 +51,7 @@ class EpsilonGreedy(DrawnReranker):
 
     test_params: ClassVar[Mapping[str, Any]] = {"random_state": 0, "n_draws": 3}
     strength: ClassVar[str] = "eps"
+    plain_name: ClassVar[str] = "Random exchanges"
     guarantee: ClassVar[str] = "none for groups: a stochastic baseline that spreads exposure"
     needs_text: ClassVar[str] = "the order only"
     cost: ClassVar[str] = "grows with eps"

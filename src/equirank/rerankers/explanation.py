@@ -1,7 +1,8 @@
 """Explanation: the reasons for an item's position after a re-ranking, as sentences and facts."""
 
 import warnings
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from .group_bounds import OverlappingBounds
 if TYPE_CHECKING:
     from .reranking import Reranking
 
-__all__ = ["Explanation", "explain", "lowest_entry"]
+__all__ = ["Explanation", "Words", "explain", "lowest_entry"]
 
 
 def lowest_entry(result: "Reranking", query: int, row: int, target: int) -> dict[str, Any]:
@@ -172,22 +173,60 @@ def _best_first(positions: np.ndarray) -> np.ndarray:
     return order[positions[order] > 0]
 
 
-def explain(result: "Reranking", item: Any, query: Any = None) -> Explanation:
+@dataclass(frozen=True)
+class Words:
+    """How sentences name an item.
+
+    Attributes
+    ----------
+    it, its, one, several : str
+        The item, what belongs to another one, one of several, and several.
+    shown : mapping
+        Names of groups in sentences, by their labels.
+    sign : float
+        -1 if lower scores rank first, and the scores of the data are therefore negative.
+    """
+
+    it: str = "it"
+    its: str = "its"
+    one: str = "item"
+    several: str = "items"
+    shown: Mapping[str, str] = field(default_factory=dict)
+    sign: float = 1.0
+
+    @classmethod
+    def about(cls, shown: Mapping[Any, str] | None, lower_first: bool) -> "Words":
+        """Return words about people if groups may have names, else about items."""
+        sign = -1.0 if lower_first else 1.0
+        if shown is None:
+            return cls(sign=sign)
+        names = {str(group): word for group, word in shown.items()}
+        return cls("this person", "the", "person", "people", names, sign)
+
+    def group(self, label: Any) -> str:
+        """Return the name of a group."""
+        return self.shown.get(str(label), str(label))
+
+
+def explain(
+    result: "Reranking", item: Any, query: Any = None, words: Words | None = None
+) -> Explanation:
     """Explain the position of one item."""
+    words = words or Words()
     if result.n_draws > 1:
-        return _explain_draws(result, item, query)
+        return _explain_draws(result, item, query, words)
     if isinstance(result.bounds, OverlappingBounds) and result.names:
-        return _explain_attributes(result, result.bounds, item, query)
-    return _explain_one(result, item, query)
+        return _explain_attributes(result, result.bounds, item, query, words)
+    return _explain_one(result, item, query, words)
 
 
-def _explain_draws(result: "Reranking", item: Any, query: Any) -> Explanation:
+def _explain_draws(result: "Reranking", item: Any, query: Any, words: Words) -> Explanation:
     """Report the positions of an item over the draws, and the reasons of the first draw."""
-    found = explain(next(result.each_draw()), item, query)
+    found = explain(next(result.each_draw()), item, query, words)
     row = _find(result, item, query)
     positions = result.position[row][result.position[row] > 0]
     facts = {"shown": float(result.shown_share[row]), "mean_place": float(result.mean_places[row])}
-    sentence = f"Over {result.n_draws} draws it is shown in {facts['shown']:.0%}"
+    sentence = f"Over {result.n_draws} draws {words.it} is shown in {facts['shown']:.0%}"
     if len(positions):
         sentence += f", at position {facts['mean_place']:.4g} on average ({positions.min()} to "
         sentence += f"{positions.max()})"
@@ -195,19 +234,19 @@ def _explain_draws(result: "Reranking", item: Any, query: Any) -> Explanation:
 
 
 def _explain_attributes(
-    result: "Reranking", bounds: OverlappingBounds, item: Any, query: Any
+    result: "Reranking", bounds: OverlappingBounds, item: Any, query: Any, words: Words
 ) -> Explanation:
     """Explain by the first attribute with a binding bound, else by the first attribute."""
     first = None
     for name, part in bounds.parts.items():
-        found = _explain_one(replace(result, bounds=part, names=(name,)), item, query)
+        found = _explain_one(replace(result, bounds=part, names=(name,)), item, query, words)
         if found.facts["binding"] is not None:
             return found
         first = first or found
-    return first or _explain_one(result, item, query)
+    return first or _explain_one(result, item, query, words)
 
 
-def _explain_one(result: "Reranking", item: Any, query: Any) -> Explanation:
+def _explain_one(result: "Reranking", item: Any, query: Any, words: Words) -> Explanation:
     row = _find(result, item, query)
     at = int(np.searchsorted(result.data.offsets, row, side="right")) - 1
     one = _List.of(result, at)
@@ -221,7 +260,7 @@ def _explain_one(result: "Reranking", item: Any, query: Any) -> Explanation:
     target = min(target, len(one.new))
     facts["target_place"] = target
     facts |= lowest_entry(result, at, row, target)
-    return Explanation(tuple(_sentences(facts)), facts)
+    return Explanation(tuple(_sentences(facts, words)), facts)
 
 
 def _find(result: "Reranking", item: Any, query: Any) -> int:
@@ -319,9 +358,9 @@ def _neighbours(one: _List, row: int, was: int, now: int) -> dict[str, Any]:
     return facts
 
 
-def _sentences(facts: dict[str, Any]) -> list[str]:
+def _sentences(facts: dict[str, Any], words: Words) -> list[str]:
     group = facts.get("group")
-    who = _name(facts, first=True) + (f" ({group})" if group is not None else "")
+    who = _name(facts, first=True) + ("" if group is None else f" ({words.group(group)})")
     was, now, move = facts["from"], facts["to"], facts["move"]
     if move == "left out":
         sentences = [f"{who} was at position {was} and is left out."]
@@ -331,56 +370,61 @@ def _sentences(facts: dict[str, Any]) -> list[str]:
         sentences = [f"{who} keeps position {now}."]
     else:
         sentences = [f"{who} moved {move} from position {was} to position {now}."]
-    sentences += _binding_sentence(facts)
-    sentences += _neighbour_sentences(facts)
-    return sentences + _entry_sentence(facts)
+    sentences += _binding_sentence(facts, words)
+    sentences += _neighbour_sentences(facts, words)
+    return sentences + _entry_sentence(facts, words)
 
 
-def _binding_sentence(facts: dict[str, Any]) -> list[str]:
+def _binding_sentence(facts: dict[str, Any], words: Words) -> list[str]:
     binding, move = facts["binding"], facts["move"]
     if binding is None and move not in ("up", "down"):
         return []
     if binding is None and facts["by_probability"]:
-        return ["The guarantee counts probabilities of groups, over all items of each prefix."]
+        every = f"all {words.several} of each prefix"
+        return [f"The guarantee counts probabilities of groups, over {every}."]
     if binding is None:
-        return ["No bound requires this; other items moved past it."]
+        return [f"No bound requires this; other {words.several} moved past {words.it}."]
     word = "at least" if binding["bound"] == "lower" else "at most"
     prefix = binding["prefix"]
     top = f"The first {prefix} positions" if prefix > 1 else "The first position"
-    head = f"{top} must hold {word} {binding['needed']} of {binding['group']}"
+    head = f"{top} must hold {word} {binding['needed']} of {words.group(binding['group'])}"
     if binding["bound"] == "upper":
         return [f"{head}; they hold {binding['count']}."]
     if binding["group"] == facts.get("group"):
-        return [f"{head}; without it they would hold {binding['count'] - 1}."]
+        return [f"{head}; without {words.it} they would hold {binding['count'] - 1}."]
     return [f"{head}; they hold exactly {binding['count']}, so none of these can move down."]
 
 
-def _neighbour_sentences(facts: dict[str, Any]) -> list[str]:
+def _neighbour_sentences(facts: dict[str, Any], words: Words) -> list[str]:
     sentences = []
     instead, given_up = facts["instead"], facts["score_given_up"]
+    given_up = None if given_up is None else words.sign * given_up
     if instead is not None and facts["to"]:
-        more = "" if given_up is None else f"; its score is {_difference(given_up)}"
+        more = "" if given_up is None else f"; {words.its} score is {_difference(given_up)}"
         sentences.append(
             f"In the original order {_name(instead)} would be at position {facts['to']}{more}."
         )
     elif instead is not None:
-        more = "" if given_up is None else f"; its score is {_difference(-given_up)}"
+        more = "" if given_up is None else f"; {words.its} score is {_difference(-given_up)}"
         sentences.append(f"{_name(instead, first=True)} is now at position {facts['from']}{more}.")
     if facts["next_in_group"] is not None:
-        sentences.append(f"The next item of {facts['group']} is {_name(facts['next_in_group'])}.")
+        of = words.group(facts["group"])
+        sentences.append(f"The next {words.one} of {of} is {_name(facts['next_in_group'])}.")
     return sentences
 
 
-def _entry_sentence(facts: dict[str, Any]) -> list[str]:
-    target = f"position {facts['target_place']}"
+def _entry_sentence(facts: dict[str, Any], words: Words) -> list[str]:
+    target = f"{words.it} would have reached position {facts['target_place']}"
     if facts["lowest_place"] is None:
         return []
     if facts["any_score"]:
-        return [f"With any score it would have reached {target}."]
+        return [f"With any score {target}."]
     if facts["lowest_score"] is None:
-        return [f"From position {facts['lowest_place']} or better it would have reached {target}."]
+        return [f"From position {facts['lowest_place']} or better {target}."]
     word = "above" if facts["score_above"] else "of at least"
-    return [f"With a score {word} {facts['lowest_score']:.6g} it would have reached {target}."]
+    if words.sign < 0:
+        word = "below" if facts["score_above"] else "of at most"
+    return [f"With a score {word} {words.sign * facts['lowest_score']:.6g} {target}."]
 
 
 def _difference(amount: float) -> str:

@@ -148,6 +148,7 @@ class ExposureOptimal(Reranker):
     positional = ("constraint",)
     only_with: ClassVar[OnlyWith] = {"slack": ("constraint", ("parity", "treatment", "impact"))}
     acts_on: ClassVar[frozenset[str]] = frozenset({"exposure", "position", "metric"})
+    plain_name: ClassVar[str] = "Near equal exposure, by a random order"
     strength: ClassVar[str] = "slack"
     random: ClassVar[bool] = True
     slow: ClassVar[bool] = True

@@ -260,6 +260,7 @@ class ImplicitBiasFloor(FloorReranker):
     test_params: ClassVar[Mapping[str, Any]] = {"phi": 0.2, "protected": "a"}
     acts_on: ClassVar[frozenset[str]] = ORDER_TARGETS
     strength: ClassVar[str] = "phi"
+    plain_name: ClassVar[str] = "At least a share, rounded up"
     guarantee: ClassVar[str] = "every prefix j holds at least ceil(phi j) protected items"
     needs_text: ClassVar[str] = "groups and the protected one; the share phi, or that of the list"
     cost: ClassVar[str] = "score, from the first position on; gains utility if scores are biased"

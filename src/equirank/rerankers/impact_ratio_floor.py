@@ -117,6 +117,7 @@ class ImpactRatioFloor(Guaranteed):
     unknown: ClassVar[Literal["refused", "fixed", "free"]] = "free"
     acts_on: ClassVar[frozenset[str]] = frozenset({"selected"})
     strength: ClassVar[str] = "ratio"
+    plain_name: ClassVar[str] = "At least a ratio of selection rates"
     guarantee: ClassVar[str] = "a ratio of selection rates in the top k, over all lists"
     needs_text: ClassVar[str] = "groups and the protected one; the cutoff"
     cost: ClassVar[str] = "the least NDCG by score for the ratio"

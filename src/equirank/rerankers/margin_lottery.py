@@ -60,6 +60,7 @@ class MarginLottery(DrawnReranker):
 
     test_params: ClassVar[Mapping[str, Any]] = {"width": 0.5, "random_state": 0}
     strength: ClassVar[str] = "width"
+    plain_name: ClassVar[str] = "Lots among people with close scores"
     guarantee: ClassVar[str] = "equal chances of people whose scores are within a width"
     needs_text: ClassVar[str] = "scores"
     cost: ClassVar[str] = "little score: only close scores change their order"

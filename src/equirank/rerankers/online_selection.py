@@ -92,6 +92,7 @@ class OnlineSelection(Guaranteed):
     }
     test_params: ClassVar[Mapping[str, Any]] = {"k": 5, "lower": {"a": 1}, "random_state": 0}
     unknown: ClassVar[Literal["refused", "fixed", "free"]] = "free"
+    plain_name: ClassVar[str] = "A decision about each person in turn"
     guarantee: ClassVar[str] = "exactly k selected, lower and upper bounds of groups always hold"
     needs_text: ClassVar[str] = "groups and their sizes; items one by one"
     cost: ClassVar[str] = "score lost by deciding early; less with a waiting list"

@@ -1,6 +1,6 @@
 """Reranking: the result of a re-ranker, with its moves, price, guarantee and explanations."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -164,6 +164,29 @@ class Reranking(Ranking):
         """Position of each stored row now, ties in input order; 0 = not shown."""
         return _positions(self)
 
+    def order_of_all(self) -> np.ndarray:
+        """Return all stored rows, list by list in the new order.
+
+        Rows that are not shown come last in their list, in the previous order.
+        """
+        last = np.where(self.places > 0, self.places, self.data.n_rows + 1)
+        return np.lexsort((self.places_before, last, self.data.query_of_rows()))
+
+    def with_everyone(self) -> Ranking:
+        """Return the new order with everyone in it whom the previous order showed.
+
+        People behind the cutoff follow in the previous order, so that ``audit(new.with_everyone(),
+        against=new.before)`` compares positions and exposure of the same people.
+        """
+        order = self.order_of_all()
+        shown = ((self.places > 0) | (self.places_before > 0))[order]
+        counts = np.cumsum(shown)
+        start = np.repeat(self.data.offsets[:-1], np.diff(self.data.offsets))
+        before = np.where(start > 0, counts[start - 1], 0)
+        position = np.empty(len(order), dtype=np.int64)
+        position[order] = np.where(shown, counts - before, 0)
+        return Ranking.from_positions(self.data, self.data.to_original(position))
+
     @cached_property
     def shown_share(self) -> np.ndarray:
         """Share of draws that show each stored row."""
@@ -317,7 +340,14 @@ class Reranking(Ranking):
         means = np.array([join(pairs, axis=0) for pairs in values.values()]).reshape(-1, 2)
         return Table({"measure": list(values), "before": means[:, 0], "after": means[:, 1]})
 
-    def explain(self, item: Any, query: Any = None) -> "Explanation":
+    def explain(
+        self,
+        item: Any,
+        query: Any = None,
+        *,
+        shown: Mapping[Any, str] | None = None,
+        lower_first: bool = False,
+    ) -> "Explanation":
         """Explain the position of an item.
 
         With several draws the reasons are those of the first draw; with bounds on several
@@ -329,6 +359,10 @@ class Reranking(Ranking):
             The item's id if the data have ids, else the row number in the input.
         query : label, optional
             The query, if the id occurs in several.
+        shown : mapping, optional
+            Names of groups in sentences, which are then about people: ``{"f": "women"}``.
+        lower_first : bool
+            Whether lower scores rank first and the scores of the data were therefore negated.
 
         Returns
         -------
@@ -343,9 +377,9 @@ class Reranking(Ranking):
         >>> result.explain(2).facts["binding"]["prefix"]
         2
         """
-        from .explanation import explain
+        from .explanation import Words, explain
 
-        return explain(self, item, query)
+        return explain(self, item, query, Words.about(shown, lower_first))
 
     def _draw_weights(self) -> list[np.ndarray | None]:
         return [None] * self.n_draws if self.weights is None else list(self.weights.T)

@@ -67,6 +67,7 @@ class ScoreBonus(Guaranteed):
     unknown: ClassVar[Literal["refused", "fixed", "free"]] = "free"
     acts_on: ClassVar[frozenset[str]] = ORDER_TARGETS | {"score"}
     strength: ClassVar[str] = "bonus"
+    plain_name: ClassVar[str] = "Points added to scores"
     guarantee: ClassVar[str] = "the best discounted score at the exposure that the group reaches"
     needs_text: ClassVar[str] = "groups and the protected one; scores on one scale"
     cost: ClassVar[str] = "the least score for the exposure gained"

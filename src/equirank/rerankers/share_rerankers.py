@@ -18,7 +18,7 @@ from .uncertain_groups import refuse_guesses
 __all__ = ["DetCons", "DetConstSort", "DetGreedy", "DetRelaxed", "ShareReranker", "fill"]
 
 
-#: Plain name of the two that are offered to people who do not program.
+#: What all do, in plain words.
 NEAR_A_SHARE = "As near a share as possible (works both ways)"
 
 
@@ -140,6 +140,7 @@ class DetCons(ShareReranker):
     array([0, 1, 2, 3])
     """
 
+    plain_name: ClassVar[str] = f"{NEAR_A_SHARE}, most pressing group first"
     guarantee: ClassVar[str] = "prefix j holds at least floor(j p) of every group, any number"
     cost: ClassVar[str] = "more score than DetRelaxed: it looks at deadlines before scores"
 
@@ -169,7 +170,7 @@ class DetConstSort(ShareReranker):
     array([0, 3, 1, 4, 2, 5])
     """
 
-    plain_name: ClassVar[str] = NEAR_A_SHARE
+    plain_name: ClassVar[str] = f"{NEAR_A_SHARE}, by sorting"
     guarantee: ClassVar[str] = "prefix j holds at least floor(j p) of every group, any number"
     cost: ClassVar[str] = "more score than DetGreedy in small prefixes; never misses a share"
 
@@ -228,6 +229,7 @@ class DetRelaxed(ShareReranker):
     array([0, 3, 1, 2])
     """
 
+    plain_name: ClassVar[str] = f"{NEAR_A_SHARE}, relaxed"
     guarantee: ClassVar[str] = "prefix j holds at least floor(j p) of every group, any number"
     cost: ClassVar[str] = "between DetGreedy and DetCons in score; never misses a share"
 

@@ -65,6 +65,7 @@ class UncertainMerit(Reranker):
     """
 
     positional = ("phi",)
+    plain_name: ClassVar[str] = "A random order where scores are uncertain"
     needs: ClassVar[frozenset[str]] = frozenset({"score"})
     only_with: ClassVar[OnlyWith] = {"discount": ("method", ("program",))}
     phi: Annotated[float, Number(0.0, 1.0)] = 1.0

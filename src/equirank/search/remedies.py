@@ -13,6 +13,8 @@ import numpy as np
 from ..core.errors import DataError, suggest
 from ..core.random import label_keys
 from ..core.ranking import Ranking
+from ..core.registry import public_classes
+from ..core.reranker import Reranker
 from ..core.table import Table, table_to_json
 from ..io.files import write_text
 from ..reports.number_words import level_words, number, quoted, separated
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from .remedy_search import RemedyPath
 
 __all__ = [
+    "CUTOFF",
     "MOST_MOVES",
     "Line",
     "Remedies",
@@ -33,6 +36,7 @@ __all__ = [
     "RemedyPromise",
     "Unreachable",
     "loss_words",
+    "plain_remedy_name",
     "value_words",
 ]
 
@@ -41,6 +45,22 @@ SCHEMA_VERSION = 1
 MOST_MOVES = 200
 #: Cheapest remedies that the picture names; it names all that do not use groups.
 LABELLED = 4
+#: The name of the remedy that selects another number of people.
+CUTOFF = "Cutoff"
+
+
+def plain_remedy_name(name: str) -> str:
+    """Return what a remedy does in a few words; that of a feature of a model is its own.
+
+    Examples
+    --------
+    >>> plain_remedy_name("ScoreBonus"), plain_remedy_name("Cutoff")
+    ('Points added to scores', 'Another number of people selected')
+    """
+    if name == CUTOFF:
+        return "Another number of people selected"
+    kind = public_classes(Reranker, ["equirank.rerankers"]).get(name)
+    return name if kind is None else kind.plain_name
 
 
 @dataclass(frozen=True)
@@ -165,6 +185,11 @@ class Remedy:
     selection: Selection | None = field(default=None, repr=False)
     promise: RemedyPromise | None = None
 
+    @property
+    def plain_name(self) -> str:
+        """What it does, in a few words for people who do not program."""
+        return plain_remedy_name(self.name)
+
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain values; undefined ones are None."""
         ends = ("value", "low", "high")
@@ -220,6 +245,8 @@ class Remedies:
         promote, which is what a fixed order is compared with.
     selection : Selection
         Who is selected: the top k of each list, a quota, or everyone from a score on.
+    shown : mapping
+        Names of groups in sentences, by attribute.
     """
 
     target: Target
@@ -240,6 +267,12 @@ class Remedies:
     provenance: Provenance
     title: str
     paths: "dict[str, RemedyPath]"
+    shown: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def target_words(self) -> str:
+        """The quantity of the target in words, with the names of groups that were given."""
+        return self.target.plain_words(self.shown)
 
     @property
     def reached(self) -> list[Remedy]:

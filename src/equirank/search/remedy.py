@@ -1,10 +1,12 @@
 """remedy: what can be done about a difference between groups, and what it costs."""
 
+from collections.abc import Mapping
 from typing import Any, Literal, Unpack
 
 import numpy as np
 
 from ..auditing.audit import audit
+from ..auditing.audit_plan import shown_names
 from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.evaluate import RESAMPLING
@@ -51,6 +53,7 @@ def remedy(
     level: float = 0.95,
     random_state: Any = 0,
     max_groups: int | None = None,
+    shown: Mapping[str, Mapping[Any, str]] | None = None,
     **heading: Unpack[HeadingKeywords],
 ) -> Remedies:
     """Find what can be done about a difference between groups, and what each remedy costs.
@@ -101,6 +104,8 @@ def remedy(
         Seed of intervals and of random remedies.
     max_groups : int, optional
         Most groups of an attribute, as in `as_ranking_data`.
+    shown : mapping, optional
+        Names of groups in sentences, as in `audit`: ``{"sex": {"female": "women"}}``.
     title, purpose, period, author, date
         For the page, as in `audit`.
 
@@ -158,7 +163,9 @@ def remedy(
         n_boot=n_boot, level=level, random_state=seed, max_groups=max_groups,
     )  # fmt: skip
     top = chosen or Selection.top(ranking.data.n_queries, ks[0])
-    search = RemedySearch(ranking, wanted, top, level, n_boot, seed)
+    search = RemedySearch(
+        ranking, wanted, top, level, n_boot, seed, shown_names(shown or {}, ranking.data.sensitive)
+    )
     more = None
     if calibration is not None:
         if data is None:

@@ -109,6 +109,8 @@ class Situation:
         The data with that attribute alone.
     seed : int
         Seed of random remedies.
+    shown : mapping
+        Names of groups in sentences, by attribute.
     """
 
     ranking: Ranking
@@ -117,9 +119,16 @@ class Situation:
     others: str
     seen: RankingData
     seed: int
+    shown: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, ranking: Ranking, target: Target, seed: int) -> "Situation":
+    def of(
+        cls,
+        ranking: Ranking,
+        target: Target,
+        seed: int,
+        shown: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> "Situation":
         """Return the situation of a target: groups that are not compared count as unknown."""
         data = ranking.data
         attribute = target.attribute(data)
@@ -127,10 +136,10 @@ class Situation:
         side, group, other = _sides(ranking, target, attribute)
         if side is None:
             seen = replace(data, sensitive={name: attribute})
-            return cls(ranking, target, "", "", seen, seed)
+            return cls(ranking, target, "", "", seen, seed, shown or {})
         codes = np.where(side == 1, 0, np.where(side == 0, 1, -1)).astype(np.int32)
         seen = replace(data, sensitive={name: Attribute(inputs.frozen(codes), (group, other))})
-        return cls(ranking, target, group, other, seen, seed)
+        return cls(ranking, target, group, other, seen, seed, shown or {})
 
     def on(self, queries: np.ndarray) -> "Situation":
         """Return the situation of some of the lists."""
@@ -146,7 +155,7 @@ class Situation:
         )
         target = self.target.on(part, queries)
         seen = self.seen.select(queries)
-        return Situation(ranking, target, self.promoted, self.others, seen, self.seed)
+        return replace(self, ranking=ranking, target=target, seen=seen)
 
     @cached_property
     def ordered(self) -> Ranking:
@@ -179,7 +188,13 @@ class Situation:
         """Whom re-rankers promote, in a sentence."""
         if self.promoted in ("", EVERYONE_ELSE):
             return self.promoted or "every group"
-        return f'group "{self.promoted}"'
+        names = self.shown.get(next(iter(self.seen.sensitive)), {})
+        return names.get(self.promoted) or f'group "{self.promoted}"'
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the promoted group has a name for sentences."""
+        return self.promoted in self.shown.get(next(iter(self.seen.sensitive)), {})
 
     @cached_property
     def spread(self) -> float:
@@ -476,6 +491,8 @@ def _sentence(
 ) -> str:
     """Return what a remedy does, in one sentence."""
     who = situation.promoted_words
+    people = who if situation.is_named else f"of {who}"
+    everyone = f"everyone in {who}" if not situation.is_named else f"all {who}"
     k, value = given.get("k"), given[kind.strength]
     share = value
     if isinstance(value, Mapping) and situation.promoted:
@@ -490,20 +507,20 @@ def _sentence(
         return f"{top} holds at least the share of each group in all lists, scaled ({name})."
     texts: dict[str, Callable[[], str]] = {
         "p": lambda: (
-            f"{top} holds as many of {who} as a fair draw with a probability of "
+            f"{top} holds as many {people} as a fair draw with a probability of "
             f"{percent(share)} would, at level 0.1."
         ),
-        "phi": lambda: f"{top} holds at least {percent(share)} of {who}, rounded up.",
+        "phi": lambda: f"{top} holds at least {percent(share)} {people}, rounded up.",
         "lower": lambda: (
-            f"{whole} hold at least {share} of {who}."
+            f"{whole} hold at least {share} {people}."
             if name == "BalancedSelection"
-            else f"{top} holds at least {percent(share)} of {who}, rounded down."
+            else f"{top} holds at least {percent(share)} {people}, rounded down."
         ),
         "proportions": lambda: (
-            f"{top} holds at least {percent(share)} of {who} and "
+            f"{top} holds at least {percent(share)} {people} and "
             f"{percent(1.0 - share)} of the others, rounded down."
         ),
-        "count": lambda: f"{whole} hold at least {value} of {who}.",
+        "count": lambda: f"{whole} hold at least {value} {people}.",
         "ratio": lambda: (
             f"{'Among the selected' if limited else f'In the top {k}'}, the lowest of the others "
             "are exchanged for the next of "
@@ -514,7 +531,7 @@ def _sentence(
             "distribution that all groups share."
         ),
         "bonus": lambda: (
-            f"{_points(value)} points are added to the score of everyone in {who}"
+            f"{_points(value)} points are added to the score of {everyone}"
             f"{_tie_words(given.get('tied_first'))}."
         ),
         "slack": lambda: (

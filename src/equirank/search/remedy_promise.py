@@ -45,7 +45,7 @@ class Calibration:
         if EVERYONE_ELSE in names:
             sides[(sides < 0) & (attribute.codes >= 0)] = names.index(EVERYONE_ELSE)
         seen = replace(data, sensitive={name: Attribute(inputs.frozen(sides), names)})
-        found = Situation(self.ranking, self.target, *names, seen, searched.seed)
+        found = Situation(self.ranking, self.target, *names, seen, searched.seed, searched.shown)
         # A strength means the same as in the lists that were searched.
         found.__dict__.update(spread=searched.spread, bonuses=searched.bonuses)
         return found

@@ -1,6 +1,6 @@
 """The search for remedies: strengths that just reach a target, and all numbers of each."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ from ..core.random import generator
 from ..core.ranking import Ranking
 from ..reports.provenance import Provenance
 from .list_selection import Selection
-from .remedies import Line, Remedies, Remedy, Unreachable
+from .remedies import CUTOFF, Line, Remedies, Remedy, Unreachable
 from .remedy_candidates import (
     Candidate,
     Made,
@@ -80,8 +80,9 @@ class RemedySearch:
         level: float,
         n_boot: int,
         seed: int,
+        shown: Mapping[str, Mapping[str, str]] | None = None,
     ) -> None:
-        self.situation = Situation.of(ranking, target, seed)
+        self.situation = Situation.of(ranking, target, seed, shown)
         self.ranking, self.target = ranking, target
         self.selection = selection if target.selection is None else target.selection
         self.level, self.n_boot, self.seed = level, n_boot, seed
@@ -135,7 +136,7 @@ class RemedySearch:
         if candidates and isinstance(self.target, GroupTarget) and self.target.kind == "selected":
             moved = self._cutoff(self.target)
             if moved is None:
-                left_out.append(("Cutoff", _no_cutoff(self.target)))
+                left_out.append((CUTOFF, _no_cutoff(self.target)))
             else:
                 found[moved.name] = moved
         return Remedies(
@@ -159,6 +160,7 @@ class RemedySearch:
             provenance=provenance,
             title=_title(title, self.ranking),
             paths=paths,
+            shown=self.situation.shown,
         )
 
     def _tried(self, candidate: Candidate) -> tuple[Remedy, RemedyPath, float]:
@@ -239,7 +241,7 @@ class RemedySearch:
         strength = float(found.cutoff if found.k is None else found.k)  # type: ignore[arg-type]
         quality, _ = self.quality.measure(self.ranking, self.level, self.n_boot, self.seed)
         return Remedy(
-            name="Cutoff",
+            name=CUTOFF,
             sentence=f"Selected are {found.words} of each list instead of "
             f"{self.selection.words}; the order stays."
             if found.k

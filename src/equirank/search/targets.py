@@ -1,5 +1,6 @@
 """Targets of a remedy: a comparison of groups, in the grammar of gates, and its value."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from shlex import quote
@@ -161,6 +162,10 @@ class Target:
         """The quantity in a few words."""
         raise NotImplementedError
 
+    def plain_words(self, shown: Mapping[str, Mapping[str, str]]) -> str:
+        """Return the quantity for people; ``shown`` are names of groups by attribute."""
+        return self.words
+
     @property
     def described(self) -> str:
         """The quantity in a sentence for people."""
@@ -251,6 +256,18 @@ class GroupTarget(Target):
         at = "" if chosen is None else f" at {chosen.k}" if chosen.k else f" by {chosen.words}"
         against = "" if self.gate.against == "rest" else f" vs {self.gate.against}"
         return f"{who} {self.quantity}{against}{at}"
+
+    def plain_words(self, shown: Mapping[str, Mapping[str, str]]) -> str:
+        """Return the quantity for people, of a ratio of selection rates; else its short form."""
+        if self.quantity != "selected" or not self.group:
+            return self.words
+        name, chosen = _name(self.by), self.selection
+        names = shown.get(name, {})
+        who = names.get(self.group) or f'people in group "{self.group}" ({name})'
+        other = str(self.gate.against)
+        than = "everyone else" if other == "rest" else names.get(other) or f'group "{other}"'
+        top = f" in the top {chosen.k}" if chosen is not None and chosen.k else ""
+        return f"selection rate of {who}{top}, as a multiple of that of {than}"
 
     @property
     def described(self) -> str:

@@ -118,6 +118,7 @@ class Offer(TypedDict):
     """A change that is offered, never made silently: look-alike labels to merge, or bands."""
 
     words: str
+    button: str
     patch: dict[str, Any]
 
 
@@ -409,7 +410,8 @@ class RemedyRow(TypedDict):
 class RemediesAnswer(TypedDict):
     """The remedies of `equirank.remedy`: target, rows (blind first told apart) and picture points.
 
-    ``points`` are ``{"name", "blind", "x", "y", "label"}``; ``axes`` the titles of both axes.
+    ``points`` are ``{"name", "blind", "x", "y", "label"}``; ``axes`` the titles of both axes;
+    ``given`` the texts of both quantities in the given order.
     """
 
     studio: int
@@ -418,6 +420,7 @@ class RemediesAnswer(TypedDict):
     rows: list[RemedyRow]
     points: list[dict[str, Any]]
     axes: list[str]
+    given: list[str]
     notes: list[str]
 
 

@@ -1,9 +1,10 @@
 """The answers of Findings and Compare: statements of an audit, who is selected, and refusals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
+from ..core.errors import DataError
 from .answers import MARKS, STUDIO, CompareAnswer, Findings, SelectedBar, Statement
 
 if TYPE_CHECKING:
@@ -96,16 +97,21 @@ def _refusals(result: "AuditResult") -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _bars(result: "AuditResult") -> list[SelectedBar]:
-    """Return who is selected, group by group; of a recorded decision the first."""
-    from ..reports.number_words import percent
-
-    names = {
+def _shown_groups(result: "AuditResult") -> dict[tuple[str, str], str]:
+    """Return the names of groups in sentences, by attribute and label."""
+    return {
         (claim.attribute, group): word
         for claim in result.claims
         for group, word in ((claim.group, claim.shown), (claim.against, claim.shown_against))
         if word
     }
+
+
+def _bars(result: "AuditResult") -> list[SelectedBar]:
+    """Return who is selected, group by group; of a recorded decision the first."""
+    from ..reports.number_words import percent
+
+    names = _shown_groups(result)
     table = result.tables["selection"]
     decided = not len(table)
     rows = list(result.tables["decisions"]) if decided else list(table)
@@ -159,12 +165,27 @@ def compare_answer(
     )
 
 
+def _plain_metric(text: str) -> str:
+    """Return a metric in plain words, with its cutoff; without such words its name."""
+    from ..core.registry import parse_metric
+
+    try:
+        metric = parse_metric(text)
+    except DataError:
+        return text
+    name = vars(type(metric)).get("plain_name", "")
+    top = f" in the top {metric.k}" if metric.k else ""
+    return f"{name}{top}" if name else text
+
+
 def _summaries(result: "AuditResult") -> list[dict[str, Any]]:
-    found = []
+    found, names = [], _shown_groups(result)
     for row in result.tables["comparison"]:
-        words = [str(row["metric"]), str(row["group"]), str(row["attribute"])]
-        name = words[0] + (f", {words[1]}" if words[1] else "")
-        name += f" ({words[2]})" if words[2] else ""
+        name = _plain_metric(str(row["metric"]))
+        group, attribute = str(row["group"]), str(row["attribute"])
+        if group:
+            name += f", {names.get((attribute, group)) or group}"
+        name += f" ({attribute})" if attribute else ""
         values = {key: plain_number(row[key]) for key in ("value", "other", "low", "high")}
         found.append(
             {"measure": name, "this": values["value"], "other": values["other"],
@@ -195,10 +216,11 @@ def unmatched(run: "RecipeRun") -> list[str]:
 
 
 def shown_word(run: "RecipeRun", attribute: str, group: str) -> str:
-    """Return a group's name in running text, or ``group "f" (sex)`` without one."""
-    word = _shown(run.shown_names(), attribute, group)
-    return word or f'people in group "{group}" ({attribute})'
-
-
-def _shown(names: Mapping[str, Mapping[str, str]], attribute: str, group: str) -> str:
-    return names.get(attribute, {}).get(group, "")
+    """Return a group's name in running text, or ``people in group "f" (sex)`` without one."""
+    word = run.shown_names().get(attribute, {}).get(group, "")
+    if word:
+        return word
+    known = run.data.sensitive.get(attribute)
+    if known is not None and group not in map(str, known.categories):
+        return f"people with {attribute} unknown"
+    return f'people in group "{group}" ({attribute})'

@@ -91,6 +91,7 @@ def _remedies(run: Any, given: Mapping[str, Any], progress: Progress | None) -> 
             random_state=audit.get("seed", 0),
             date=audit.get("date"),
             title=run.name,
+            shown=run.shown_names(),
         )
     return dict(remedies_answer(found, given["revision"]))
 

@@ -13,11 +13,12 @@ from ..core.errors import DataError
 from .answers import Limits, Progress, StudioError, Upload
 from .uploads import read_upload
 
-__all__ = ["Failure", "Worker", "place_of", "read_file"]
+__all__ = ["Failure", "Worker", "memory_to_read", "place_of", "read_apart", "read_file"]
 
 
-#: Bytes that a process may reserve beyond what it has when it begins to read a file.
-LEAST_MEMORY = 2 << 30
+#: Bytes that a process may reserve beyond what it has when it begins to read a file: so many times
+#: the file, and no less than so many.
+TIMES_MEMORY, LEAST_MEMORY = 10, 2 << 30
 
 
 #: Bytes that are unpacked at a time, and what a file that is too large needs.
@@ -25,8 +26,12 @@ PART = 1 << 20
 LARGER = "Start the studio with a larger --max-mb, or use equirank audit, which reads any size."
 #: What is said of a process that ended, was ended by the system, or crashed.
 ENDED = (
-    "The work stopped before its end, as it does when memory runs out or a file is damaged. "
-    "Nothing was changed."
+    "The work stopped before its end, as it does when memory runs out. Nothing was changed. Try it "
+    "again, with a smaller file if it happens again."
+)
+NOT_READ = (
+    "The file could not be read: it is damaged, or it needs more memory than the studio may use. "
+    "Nothing was changed. Save it again, as CSV for example, and open that file."
 )
 
 
@@ -102,7 +107,8 @@ class Worker:
                     try:
                         kind, value = await asyncio.to_thread(connection.recv)
                     except (EOFError, OSError):
-                        raise StudioError("data", ENDED) from None
+                        words = NOT_READ if self.once else ENDED
+                        raise StudioError("data", words) from None
                     finished = kind != "progress" and not self.once
                     if kind == "refused":
                         raise StudioError(*value)
@@ -163,6 +169,34 @@ def read_file(
             "size", f"The file unpacks to more than {most}, which is the most. {LARGER}"
         )
     return read_upload(name, content, limits, progress)
+
+
+def memory_to_read(content: bytes) -> int:
+    """Return the bytes that the process which reads a file may reserve."""
+    return TIMES_MEMORY * len(content)
+
+
+def read_apart(name: str, content: bytes, limits: Limits) -> Upload:
+    """Read a file as `read_file` does, in a process of its own with limited memory.
+
+    Raises
+    ------
+    StudioError
+        As `read_file`, or if the process ended.
+    """
+
+    async def work() -> Upload:
+        worker, memory = Worker(once=True), memory_to_read(content)
+        try:
+            async for kind, value in worker.run(read_file, name, content, limits, memory=memory):
+                if kind == "result":
+                    worker.close()  # so that no further process starts
+                    found: Upload = value
+        finally:
+            worker.close()
+        return found
+
+    return asyncio.run(work())
 
 
 def _unpacked_more_than(most: int, content: bytes) -> bool:

@@ -29,12 +29,16 @@ def person_row(run: "RecipeRun", row: int, result: "Reranking | None" = None) ->
     sign = 1.0 if run.recipe.data.get("higher_first", True) else -1.0
     query = int(np.searchsorted(data.offsets, row, side="right")) - 1
     place = run.given.position[row] if result is None else result.places_before[row]
+    shown = run.shown_names()
     found = PersonRow(
         list=str(data.qids[query]),
         person=person(data, row),
         position=int(place),
         score=None if score is None else plain_number(sign * float(score[row])),
-        groups={name: _label(each, row) for name, each in data.sensitive.items()},
+        groups={
+            name: shown.get(name, {}).get(label := _label(each, row), label)
+            for name, each in data.sensitive.items()
+        },
         selected=bool(0 < place <= run.k),
     )
     if result is not None:
@@ -97,7 +101,10 @@ def explained(run: "RecipeRun", tried: "Tried", row: int, name: str) -> ExplainA
     item: Any = row if data.rows is None else int(data.rows[row])
     if data.ids is not None:
         item = data.ids[row : row + 1].tolist()[0]
-    found = tried.result.explain(item, own)
+    by = str(tried.result.by or next(iter(data.sensitive)))
+    found = tried.result.explain(
+        item, own, shown=run.shown_names().get(by, {}), lower_first=tried.sign < 0
+    )
     return ExplainAnswer(
         studio=STUDIO,
         person=name,

@@ -114,7 +114,7 @@ def _control(given: tuple[Any, ...], path: PathAnswer | None) -> Control:
 
 
 def setting_words(run: "RecipeRun", setting: Mapping[str, Any]) -> str:
-    """Return a setting in a few words, such as "At least a share: women at least 40%"."""
+    """Return a setting in a few words, such as "At least a share: at least 40% women"."""
     from ..rerankers.chooser import methods
 
     kind: Any = methods()[setting["method"]]
@@ -124,7 +124,7 @@ def setting_words(run: "RecipeRun", setting: Mapping[str, Any]) -> str:
         if isinstance(value, Mapping):
             by = str(setting.get("by") or next(iter(run.data.sensitive)))
             words = [
-                f"{shown_word(run, by, g)} {_value(v, control.step)}" for g, v in value.items()
+                f"{_value(v, control.step)} {shown_word(run, by, g)}" for g, v in value.items()
             ]
             parts.append(f"{control.words.lower()} {joined(words)}")
         elif value is not None:
@@ -205,7 +205,8 @@ def _head(
 
 def _people(run: "RecipeRun", attribute: str, group: str, count: int) -> str:
     word = shown_word(run, attribute, group)
-    return word.replace("people in", "person in", 1) if count == 1 else word
+    one = word.startswith("people ") and count == 1
+    return word.replace("people", "person", 1) if one else word
 
 
 def _measures(run: "RecipeRun", tried: "Tried", focus: tuple[str, str]) -> list[Measure]:
@@ -221,7 +222,7 @@ def _measures(run: "RecipeRun", tried: "Tried", focus: tuple[str, str]) -> list[
     if ndcg is not None:
         by = re.search(r"\((\w+)\)", ndcg[0])
         label = f"ranking quality (NDCG by {by[1] if by else 'score'})"
-        found.append(_measure("ndcg", label, *ndcg[1:], write=lambda value: f"{value:.3f}"))
+        found.append(_measure("ndcg", label, *ndcg[1:], write=_quality))
     return found
 
 
@@ -401,6 +402,7 @@ def _point(
 def remedies_answer(found: "Remedies", revision: int) -> RemediesAnswer:
     """Return the remedies of the library, blind ones told apart, and the points of the picture."""
     from ..rerankers.chooser import methods
+    from ..search.remedies import plain_remedy_name
 
     offered = methods()
     rows: list[Any] = []
@@ -408,19 +410,19 @@ def remedies_answer(found: "Remedies", revision: int) -> RemediesAnswer:
     for each in found.remedies:
         blind = each.uses_group == "blind"
         rows.append({
-            "name": each.name,
+            "name": each.plain_name,
             "kind": each.uses_group,
             "blind": blind,
             "reaches": bool(each.reached),
             "sentence": each.sentence,
             "target": plain_number(float(each.target.value)),
             "quality": plain_number(float(each.quality.value)),
-            "text": [_written(each.target.value), _written(each.loss.value)],
+            "text": [_written(each.target.value), _quality(each.quality.value)],
             "remedy": None if each.random else _as_setting(each, found, offered),
         })  # fmt: skip
         points.append({
-            "name": each.name, "blind": blind, "x": rows[-1]["target"],
-            "y": rows[-1]["quality"], "label": each.name,
+            "name": each.plain_name, "blind": blind, "x": rows[-1]["target"],
+            "y": rows[-1]["quality"], "label": each.plain_name,
         })  # fmt: skip
     given = {"x": plain_number(float(found.before.value)),
              "y": plain_number(float(found.quality_before.value))}  # fmt: skip
@@ -428,11 +430,15 @@ def remedies_answer(found: "Remedies", revision: int) -> RemediesAnswer:
     return RemediesAnswer(
         studio=STUDIO,
         revision=revision,
-        target=found.target.text,
+        target=f"{found.target_words}: {found.target.wanted}",
         rows=rows,
         points=points,
-        axes=[found.target.text, found.quality_name],
-        notes=[*found.notes, *(f"{name}: {why}" for name, why in found.not_tried)],
+        axes=[found.target_words, found.quality_name],
+        given=[_written(found.before.value), _quality(found.quality_before.value)],
+        notes=[
+            *found.notes,
+            *(f"Not tried: {plain_remedy_name(name)}; {why}." for name, why in found.not_tried),
+        ],
     )
 
 
@@ -448,6 +454,10 @@ def _as_setting(each: Any, found: "Remedies", offered: Mapping[str, Any]) -> dic
     known = {str(group) for group in found.ranking.data.attribute(by).categories}
     groups = {g for value in setting.values() if isinstance(value, dict) for g in value}
     return setting | {"by": by} if groups <= known else None
+
+
+def _quality(value: float) -> str:
+    return f"{value:.3f}" if isfinite(value) else "-"
 
 
 def _written(value: float) -> str:

@@ -13,7 +13,7 @@ from ..core.errors import DataError
 from .access import Access, Guard, refusal
 from .answers import Limits, StudioError
 from .jobs import run_job
-from .long_work import Failure, Worker, place_of, read_file
+from .long_work import Failure, Worker, memory_to_read, place_of, read_file
 from .regions import MEDIA_TYPES, Regions, page_asset
 from .uploads import examples
 from .workspace import Workspace
@@ -247,8 +247,7 @@ class Studio:
 
         async def steps() -> AsyncIterator[dict[str, Any]]:
             yield {"progress": 0.0, "words": "Reading the file"}
-            memory = 10 * len(content)
-            upload = None
+            upload, memory = None, memory_to_read(content)
             async for kind, value in self._reading.run(
                 read_file, name, content, self.limits, memory=memory
             ):

@@ -3,6 +3,7 @@
 import csv
 import hashlib
 import io
+import re
 import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,10 @@ PARSED_AT_ONCE = 2_000_000
 #: The first bytes of an encrypted workbook, and the name of its content within.
 OLE = b"\xd0\xcf\x11\xe0"
 ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
+#: The last bytes of a Parquet file whose metadata are encrypted.
+SEALED = b"PARE"
+#: What a message says about arguments, which the page has not.
+HINT = re.compile(r"; encoding can name another$")
 SUPPORTED = "The studio reads CSV, Excel and Parquet files with one row per person."
 
 
@@ -102,6 +107,11 @@ def _opened(name: str, content: bytes) -> tuple[Any, dict[str, Any]]:
             f"{name} is protected by a password. Remove the password in the spreadsheet program, "
             "save the file and open it again.",
         )
+    if content[-4:] == SEALED:
+        raise StudioError(
+            "data",
+            f"{name} is an encrypted Parquet file. Write it without encryption and open it again.",
+        )
     try:
         kind: str = format_of(file)
         table: dict[str, Any] = {}
@@ -165,7 +175,9 @@ def caught(work: Any, found: list[str]) -> Any:
             raise StudioError("data", str(error)) from None
         finally:
             found += dict.fromkeys(
-                str(each.message) for each in told if issubclass(each.category, EquirankWarning)
+                HINT.sub(".", str(each.message))
+                for each in told
+                if issubclass(each.category, EquirankWarning)
             )
 
 
@@ -221,22 +233,35 @@ def counted_words(name: str, rows: int, lists: int, example: bool = False) -> st
 
 
 def _column(name: str, guess: "Guess") -> ColumnFacts:
-    from ..io.label_words import look_alikes
+    from ..io.label_words import look_alikes, maybe_unknown
+    from ..reports.number_words import joined
 
     labels = guess.labels.get(name, {})
     offers: list[Offer] = []
+    alike: dict[str, list[str]] = {}
     for short, long in look_alikes(list(labels)) if len(labels) > 1 else []:
-        offers.append(
-            {"words": f"{short!r} and {long!r} look alike. Treat both as {long!r}?",
-             "patch": {"data": {"labels": {name: {short: long}}}}}
-        )  # fmt: skip
+        alike.setdefault(long, []).append(short)
+    for long, short in alike.items():
+        words = joined([f"“{label}”" for label in (*short, long)])
+        offers.append({
+            "words": f"{words} look alike. Treat them as one group, “{long}”?",
+            "button": "Merge them",
+            "patch": {"data": {"labels": {name: dict.fromkeys(short, long)}}},
+        })  # fmt: skip
+    for label in maybe_unknown(list(labels)):
+        offers.append({
+            "words": f"“{label}” may mean unknown. Count these people as unknown?",
+            "button": "Count as unknown",
+            "patch": {"data": {"labels": {name: {label: ""}}}},
+        })  # fmt: skip
     if name in guess.bands:
         edges = list(guess.bands[name])
-        words = ", ".join(f"{edge:g}" for edge in edges)
-        offers.append(
-            {"words": f"Compare ages in bands that begin at {words}?",
-             "patch": {"roles": {name: "sensitive"}, "data": {"bands": {name: edges}}}}
-        )  # fmt: skip
+        words = joined([f"{edge:g}" for edge in edges])
+        offers.append({
+            "words": f"Compare ages in bands that begin at {words}?",
+            "button": "Use these bands",
+            "patch": {"roles": {name: "sensitive"}, "data": {"bands": {name: edges}}},
+        })  # fmt: skip
     return ColumnFacts(
         name=name,
         first=list(guess.first.get(name, ())),

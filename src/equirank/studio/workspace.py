@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from ..core.errors import FormatError, suggest
 from .answers import (
     ROLES,
-    STEPS,
     STUDIO,
-    Action,
     CompareAnswer,
     Download,
     ExplainAnswer,
@@ -38,7 +36,6 @@ from .answers import (
     StudioError,
     TryAnswer,
     Upload,
-    Where,
 )
 from .changes import (
     CHANGES,
@@ -52,9 +49,11 @@ from .changes import (
 from .findings import compare_answer, findings
 from .history import AnswerCache, History
 from .jobs import check_points, make_run, run_job
-from .persons import explained, people_page, person_row, row_of
+from .located import located
+from .persons import explained, people_page, row_of
 from .remedy_screen import remedy_facts, setting_words, tried_answer
-from .uploads import caught, column_roles, counted_words, examples, load_example, read_upload
+from .tab_state import NO_FILE, file_facts, first_list, steps
+from .uploads import examples, load_example, read_upload
 
 if TYPE_CHECKING:
     from ..recipes.recipe import Recipe
@@ -70,16 +69,11 @@ __all__ = [
     "run_job",
 ]
 
-TITLES = {"load": "Load", "columns": "Columns", "findings": "Findings", "remedy": "Remedy",
-          "report": "Report"}  # fmt: skip
 CHANGED = "Changed in another tab. This tab now shows the present state."
-NO_FILE = "Open a file first."
 #: Rows up to which the first list is read at once.
 READ_AT_ONCE = 200_000
 MEDIA = {"html": "text/html", "json": "application/json", "csv": "text/csv",
          "toml": "application/toml", "py": "text/x-python"}  # fmt: skip
-_COLUMN = re.compile(r"\('([^']+)'\)|column '([^']+)'|attribute '([^']+)'")
-_ROW = re.compile(r"\b(?:line|row) (\d+)")
 
 
 class Workspace:
@@ -205,14 +199,14 @@ class Workspace:
     # State -----------------------------------------------------------------------------------
     def state(self) -> State:
         """Return revision, steps, file facts and recipe."""
-        steps = self._steps()
+        path = self._steps()
         recipe = self._final()
         first = self._first_list()  # which may warn
         return State(
             studio=STUDIO,
             revision=self._revision,
-            step=[each["key"] for each in steps if not each["missing"]][-1],
-            steps=steps,
+            step=[each["key"] for each in path if not each["missing"]][-1],
+            steps=path,
             file=self._facts("main"),
             other=self._facts("other"),
             first_list=first,
@@ -222,57 +216,16 @@ class Workspace:
             redo=len(self._history.future),
             warnings=[*self._warned, *self._read_warnings],
             waiting_for="" if self._waiting is None else self._waiting.data.get("name", "its file"),
-            kept=self._kept() if not steps[3]["missing"] else [],
+            kept=self._kept() if not path[3]["missing"] else [],
         )
 
-    def _steps(self) -> list[Step]:
-        lacks = dict.fromkeys(STEPS, "")
-        table, rule = self.recipe.data, self.recipe.audit
-        if "main" not in self._files:
-            lacks |= dict.fromkeys(STEPS[1:], NO_FILE)
-        else:
-            needed = []
-            if not table.get("sensitive"):
-                needed.append("the group to look at")
-            order = "score" in table or "position" in table
-            if not order and not (rule.get("selected") or rule.get("stages")):
-                needed.append("the score or the position")
-            words = f"Name the column of {' and of '.join(needed)}." if needed else ""
-            lacks |= dict.fromkeys(STEPS[2:], words)
-            if not words and not order:
-                lacks["remedy"] = "Name the column of the score or the position."
-        return [Step(key=key, title=TITLES[key], missing=lacks[key]) for key in STEPS]
-
     def _facts(self, role: str) -> Any:
-        """Return the facts of a file, with what its columns are by the recipe."""
         upload = self._files.get(role)
-        if upload is None:
-            return None
-        facts = upload.facts
-        table = self.recipe.data
-        roles = column_roles(table)
-        columns = []
-        for column in facts["columns"]:
-            name = column["name"]
-            role_now = roles.get(name, column["role"] if name not in self._settled else "unused")
-            labels = [
-                {**label, "shown": self.recipe.shown.get(f"{name}={label['label']}", "")}
-                for label in column["labels"]
-            ]
-            named = table.get("labels", {}).get(name, {})
-            banded = name in table.get("bands", {})
-            offers = [
-                offer
-                for offer in column["offers"]
-                if not ("bands" in offer["patch"].get("data", {}) and banded)
-                and not set(offer["patch"].get("data", {}).get("labels", {}).get(name, {}))
-                & set(named)
-            ]
-            columns.append({**column, "role": role_now, "labels": labels, "offers": offers})
-        counts = self._list_count()
-        lists = counts if role == "main" and counts is not None else facts["lists"]
-        words = counted_words(facts["name"], facts["rows"], lists or 1, upload.example)
-        return {**facts, "columns": columns, "lists": lists, "words": words}
+        lists = self._list_count() if role == "main" else None
+        return None if upload is None else file_facts(upload, self.recipe, self._settled, lists)
+
+    def _steps(self) -> list[Step]:
+        return steps(self.recipe, "main" in self._files)
 
     def _list_count(self) -> int | None:
         """Return the number of lists of the data, if they are read."""
@@ -293,11 +246,7 @@ class Workspace:
         except StudioError as error:
             self._read_warnings = [error.message]
             return None
-        size = int(run.data.offsets[1])
-        rows = run.given.slots().order[:size][:10]
-        return FirstList(
-            list=str(run.data.qids[0]), size=size, people=[person_row(run, int(r)) for r in rows]
-        )
+        return first_list(run)
 
     def patch(self, revision: int, patch: Mapping[str, Any], drag: str | None = None) -> State:
         """Change the recipe by a JSON merge patch (null removes a key), and raise the revision.
@@ -408,24 +357,7 @@ class Workspace:
 
     def _guarded(self, work: Callable[[], Any], told: list[str] | None = None) -> Any:
         """Return what some work returns; its errors become refusals with their place."""
-        try:
-            return caught(work, [] if told is None else told)
-        except StudioError as error:
-            raise StudioError(
-                error.kind, error.message, _where(error.message), self._actions(error.message)
-            ) from None
-
-    def _actions(self, message: str) -> list[Action]:
-        column = _where(message).get("column")
-        found: list[Action] = []
-        if "relevance" in message and "missing" in message:
-            patch: dict[str, Any] = {"data": {"missing_relevance": "irrelevant"}}
-            found.append({"label": "Count a missing relevance as 0", "patch": patch})
-        known = {each["name"] for each in self._files["main"].facts["columns"]}
-        if column in known and column in column_roles(self.recipe.data):
-            patch = {"roles": {column: "unused"}}
-            found.append({"label": f"Do not use {column}", "patch": patch})
-        return found
+        return located(work, [] if told is None else told, self.recipe, self._files.get("main"))
 
     def _focus(self, run: Any) -> tuple[str, str]:
         """Return the group of interest: the protected one, that of the remedy, or the lowest."""
@@ -465,7 +397,7 @@ class Workspace:
         self._check(revision)
         self._need("remedy" if kind in ("remedies", "path", "uncertainty") else "findings")
         if kind == "compare" and not self.recipe.against:
-            raise StudioError("locked", "Open a second file, or choose a second score.")
+            raise StudioError("locked", "Open a second file, or select a second score.")
         if kind == "uncertainty" and self.recipe.remedy is None:
             raise StudioError("locked", NO_REMEDY)
         recipe = self._final() if kind == "report" else self.recipe
@@ -485,13 +417,24 @@ class Workspace:
             extra["points"] = check_points(more.get("points", 13))
         if kind == "remedies":
             extra["target"] = more.get("target") or self._target()
-        parts = recipe.key("data", "against", "shown", "audit", "remedy", "looked_at")
+        key = f"{kind} {recipe.key('data', 'against', 'shown', 'audit', 'remedy', 'looked_at')}"
+        key += f" {sorted(extra.items())}"
+        if kind == "path":
+            key = f"path {self._path_key(extra['remedy'])} {extra['points']}"
         payload = extra | {
             "tables": tables, "files": self._named(), "revision": revision,
             "data_key": f"{self._data_key()}{'against' in tables}",
             "attribute": more.get("attribute", ""),
         }  # fmt: skip
-        return Job(kind, revision, f"{kind} {parts} {sorted(extra.items())}", payload)
+        return Job(kind, revision, key, payload)
+
+    def _path_key(self, setting: Mapping[str, Any]) -> str:
+        """Return what the path of a setting depends on: all but the value of its main control."""
+        from ..rerankers.chooser import methods
+
+        main = next(iter(methods()[setting["method"]].controls), "")
+        fixed = {name: value for name, value in setting.items() if name != main}
+        return f"{fixed} {self.recipe.key('data', 'shown', 'audit')}"
 
     def _target(self) -> str:
         """Return the usual target for the group of interest: four fifths of the others' rate."""
@@ -532,7 +475,7 @@ class Workspace:
             return found
         found["revision"] = job.revision
         if job.kind == "path":
-            self._path = (job.payload["remedy"]["method"], found)
+            self._path = (self._path_key(job.payload["remedy"]), found)
         return found
 
     # Quick work ------------------------------------------------------------------------------
@@ -547,7 +490,7 @@ class Workspace:
         self._check(revision)
         self._need("findings")
         if not self.recipe.against:
-            raise StudioError("locked", "Open a second file, or choose a second score.")
+            raise StudioError("locked", "Open a second file, or select a second score.")
         run = self._run()
         return compare_answer(self._quick(run), run, self._revision, complete=False)
 
@@ -558,8 +501,8 @@ class Workspace:
         run = self._run()
         present = self.recipe.remedy
         path = None
-        if present is not None and self._path is not None and self._path[0] == present["method"]:
-            path = self._path[1]
+        if present is not None and self._path is not None:
+            path = self._path[1] if self._path[0] == self._path_key(present) else None
         return remedy_facts(run, self._revision, self._focus(run), path)
 
     def _setting(self, remedy: Any, run: Any) -> dict[str, Any]:
@@ -624,7 +567,10 @@ class Workspace:
             setting = self._setting(kept, run)
             tried = self._guarded(lambda: try_setting(run, setting), [])
         except StudioError as error:
-            return {"words": f"{kept['method']}: {error.message}", "measures": [], "remedy": kept}
+            from ..rerankers.chooser import methods
+
+            name = methods()[kept["method"]].plain_name
+            return {"words": f"{name}: {error.message}", "measures": [], "remedy": kept}
         focus = self._focus(run)
         answer = tried_answer(run, tried, setting, focus, self._revision, 0, None, [])
         words = setting_words(run, setting)
@@ -720,14 +666,3 @@ def _download(name: str, content: bytes) -> Download:
 
 def _ordered(recipe: "Recipe") -> bool:
     return "score" in recipe.data or "position" in recipe.data
-
-
-def _where(message: str) -> Where:
-    """Return the column and the row that a message names."""
-    found: Where = {}
-    column, row = _COLUMN.search(message), _ROW.search(message)
-    if column is not None:
-        found["column"] = next(part for part in column.groups() if part)
-    if row is not None:
-        found["row"] = int(row[1])
-    return found

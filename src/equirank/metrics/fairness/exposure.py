@@ -107,6 +107,8 @@ class ExposureGap(ExposureMetric):
     0.0
     """
 
+    plain_name: ClassVar[str] = "difference in exposure"
+
     def values(self, slots: Slots) -> Values:
         """Return the metric value of each query."""
         codes, labels = slots.groups(self.by)

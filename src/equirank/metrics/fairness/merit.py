@@ -209,6 +209,7 @@ class DisparateTreatment(MeritRatio):
     2.0
     """
 
+    plain_name: ClassVar[str] = "difference in exposure for the same relevance"
     why_undefined: ClassVar[str] = (
         "it contains only one group, a group's merit is 0, or everyone else has no exposure"
     )

@@ -158,6 +158,8 @@ class GroupPairwiseAccuracy(AccuracyGap):
     (0.0, {'a': 1.0, 'b': 1.0})
     """
 
+    plain_name: ClassVar[str] = "difference in pairwise accuracy"
+
 
 @dataclass(frozen=True, repr=False, kw_only=True)
 class _Matrix(GroupMetric):

@@ -278,6 +278,8 @@ class RND(PrefixMetric):
     0.0
     """
 
+    plain_name: ClassVar[str] = "difference in shares of prefixes (rND)"
+
     def distance(self) -> Distance:
         """Return the difference of shares."""
         return share_distance

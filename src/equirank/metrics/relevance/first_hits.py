@@ -33,6 +33,7 @@ class AveragePrecision(BinaryMetric):
     0.8333
     """
 
+    plain_name: ClassVar[str] = "average precision"
     why_undefined: ClassVar[str] = "no item is relevant"
 
     def values(self, slots: Slots) -> Values:

@@ -116,6 +116,7 @@ class NDCG(GainMetric):
     array([0.63092975,        nan])
     """
 
+    plain_name: ClassVar[str] = "ranking quality (NDCG)"
     why_undefined: ClassVar[str] = "no item is relevant"
 
     def values(self, slots: Slots) -> Values:

@@ -33,6 +33,7 @@ class Precision(BinaryMetric):
     0.75
     """
 
+    plain_name: ClassVar[str] = "share of relevant people (precision)"
     additive: ClassVar[bool] = True
 
     def values(self, slots: Slots) -> Values:

@@ -9,6 +9,7 @@ const root = document.documentElement;
 const SCREENS = ["load", "columns", "findings", "compare", "remedy", "report"];
 const shown = {};
 const left = {};
+let before = Promise.resolve(); // the last change, since the next one needs its revision
 
 const app = {
   state: null,
@@ -25,8 +26,17 @@ const app = {
     mark();
   },
 
+  /** Store a setting that the hand has just left; the remedy screen fills this in. */
+  settle: async () => {},
+
   /** Change the recipe; an error is shown beside the control, and the page shows what holds. */
-  async patch(patch, place, drag) {
+  patch(patch, place) {
+    const done = before.then(() => app.settle()).then(() => app.change(patch, place));
+    before = done.catch(() => {});
+    return done;
+  },
+
+  async change(patch, place, drag) {
     try {
       app.take(await busy(call("PATCH", "recipe", { revision: app.state.revision, patch, drag })));
       clear(place);
@@ -77,6 +87,7 @@ const app = {
 
   /** Show the screen of the address, unless its step is locked. */
   async show(focus = true) {
+    await app.settle();
     const wanted = location.hash.replace(/^#\//, "");
     const screen = SCREENS.includes(wanted) ? wanted : "load";
     const missing = lacks(screen);
@@ -131,6 +142,7 @@ function banner(text) {
 
 async function walk(path) {
   try {
+    await app.settle();
     app.take(await busy(call("POST", path, {})), true);
     await app.again();
   } catch (error) {
@@ -182,6 +194,7 @@ async function download(kind) {
   const leave = new AbortController();
   const mark = working("report", "Writing the file", () => leave.abort());
   try {
+    await app.settle();
     await save(kind, { revision: app.state.revision }, leave.signal);
   } catch (error) {
     await app.fail("report", error);

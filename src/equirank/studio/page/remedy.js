@@ -5,6 +5,8 @@ import { busy, clear, paint } from "./paint.js";
 
 // Most rows for which every move of a slider is tried at once.
 const FOLLOWED = 50000;
+// A slider that rests so long (ms) is stored; a key held down is then one entry of undo.
+const REST = 250;
 
 const TRADEOFF = (axes) => ({
   description: `Trade-off: ${axes[0]} against ${axes[1]}, one point per setting; the table below has its numbers.`,
@@ -64,6 +66,8 @@ export function startRemedy(app) {
   let under = null; // the setting being tried
   let waiting = null; // the setting to try next
   let drag = null;
+  let rest = 0; // timer of a setting that is not stored yet
+  let storing = null; // the change under way
   let speak = 0;
   let pause = 0;
   let path = null;
@@ -74,7 +78,7 @@ export function startRemedy(app) {
   function attempt() {
     seq += 1;
     waiting = { seq, remedy: structuredClone(remedy), list };
-    if (under) return;
+    if (under || storing) return;
     clearTimeout(pause);
     // Large files answer a moment after the hand rests; until then the nearest point is shown.
     if (app.state.file.rows > FOLLOWED) {
@@ -90,6 +94,7 @@ export function startRemedy(app) {
     chart();
   }
   async function next() {
+    if (storing) return; // whose answer has the revision to try at
     under = waiting;
     waiting = null;
     if (!under) return;
@@ -148,8 +153,32 @@ export function startRemedy(app) {
   }
   app.onShow("remedy", open);
 
+  /* ---- storing: one change at a time, after the hand rests ---- */
+  function store() {
+    clearTimeout(rest);
+    rest = 0;
+    const key = drag;
+    drag = null;
+    return once(commit({ remedy: [remedy] }, key));
+  }
+  function once(work) {
+    storing = work.finally(() => {
+      storing = null;
+      if (waiting && !under) next();
+    });
+    return storing;
+  }
+  app.settle = async () => {
+    if (storing) await storing;
+    if (rest) await store();
+  };
+  async function choose(patch) {
+    await app.settle();
+    return once(commit(patch));
+  }
+
   async function commit(patch, key) {
-    if (!(await app.patch(patch, "remedy", key))) return false;
+    if (!(await app.change(patch, "remedy", key))) return false;
     await fetchFacts(false);
     const held = document.activeElement;
     if (drag && held.dataset.control !== undefined) {
@@ -176,18 +205,18 @@ export function startRemedy(app) {
     const { target } = event;
     if (target.dataset.control !== undefined) {
       if (!target.reportValidity() || target.value === "") return;
-      commit({ remedy: [remedy] }, drag);
-      drag = null;
+      clearTimeout(rest);
+      rest = setTimeout(store, REST);
     } else if (target.name === "method") {
       method = target.value;
       remedy = chosen().remedy;
       showMethod();
-      commit({ remedy: remedy ? [remedy] : null });
+      choose({ remedy: remedy ? [remedy] : null });
     } else if (target.id === "for") {
       const [attribute, group] = JSON.parse(target.value);
-      commit({ audit: { protected: [`${attribute}=${group}`] } });
+      choose({ audit: { protected: [`${attribute}=${group}`] } });
     } else if (target.id === "remedy-k" && target.reportValidity()) {
-      commit({ audit: { k: [Number(target.value)] } });
+      choose({ audit: { k: [Number(target.value)] } });
     }
   });
 
@@ -228,11 +257,23 @@ export function startRemedy(app) {
     }
   }
   let now = [];
+  let drawing = false;
   function pointNow(answer) {
     const measure = (key) => (answer.measures.find((one) => one.key === key) || {}).after;
     const share = measure("share");
     now = share === undefined || share === null ? [] : [{ share, cost: measure("mean_score"), text: "now" }];
-    if (path) chart();
+    soon();
+  }
+  // The picture follows once the numbers are painted; only the last one is drawn.
+  function soon() {
+    if (!path || drawing) return;
+    drawing = true;
+    requestAnimationFrame(() =>
+      setTimeout(async () => {
+        drawing = false;
+        if (path) await chart();
+      }),
+    );
   }
   async function chart() {
     const rows = [path.given, ...path.points].map((one, at) => ({ at, share: one.share, cost: one.mean_score, text: at ? one.text : "as given" }));
@@ -259,7 +300,7 @@ export function startRemedy(app) {
     if (button.id === "keep") await app.patch({ keep: true }, "remedy");
     if (button.id === "how-sure") await long("remedy", "Working out how sure this is", "uncertainty");
     if (button.dataset.use) {
-      if (await commit({ remedy: [JSON.parse(button.dataset.use)] })) window.scrollTo(0, 0);
+      if (await choose({ remedy: [JSON.parse(button.dataset.use)] })) window.scrollTo(0, 0);
     }
     if (button.id === "search") {
       const answer = await long("search", "Trying remedies", "remedies");
@@ -271,6 +312,7 @@ export function startRemedy(app) {
     }
   });
   async function long(place, words, route) {
+    await app.settle();
     const answer = await app.long(place, words, "POST", route, { revision: app.state.revision });
     if (answer) paint(answer.regions);
     return answer;
