@@ -48,8 +48,8 @@ def test_json_and_terminal(file, tmp_path):
     assert document["target"]["text"] == TARGET
     assert document["provenance"]["command"].startswith("equirank remedy people.csv")
     assert "ImpactRatioFloor" in result.output
-    said = 'the selection rate of group "f" (sex) in the top 3 divided by that of everyone else'
-    assert f"Wanted: {said} is at least 0.8" in " ".join(result.output.split())
+    said = 'selection rate of people in group "f" (sex) in the top 3, as a multiple of that of'
+    assert f"Wanted: {said} everyone else: at least 0.8" in " ".join(result.output.split())
     assert "adjusting scores or positions by group is itself unlawful" in result.output
 
 

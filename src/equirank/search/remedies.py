@@ -546,7 +546,7 @@ def _sentences(result: Remedies) -> Any:
     """Yield the first sentences."""
     target, limits = result.target, [result.target.limit]
     yield (
-        f"Wanted: {target.described} is {target.wanted}. In these lists it is "
+        f"Wanted: {result.target_words}: {target.wanted}. In these lists it is "
         f"{value_words(result.before.value, limits)}"
         f"{_bracket(result.before, limits, result.level)}."
     )

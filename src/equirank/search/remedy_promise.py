@@ -94,21 +94,20 @@ def with_promises(
         except DataError as error:
             return remedies, [f"Nothing is promised for new lists: {error}."]
         value = None if not made else candidate.value(searched, float(made.candidate))
-        sentence = _words(remedy, target, value, made, given)
+        wanted = f"{target.plain_words(searched.shown)}: {target.wanted}"
+        sentence = _words(remedy, wanted, value, made, given)
         promised = RemedyPromise(value, given.delta, made.n_lists, sentence)
         found.append(replace(remedy, promise=promised))
     return found, []
 
 
-def _words(
-    remedy: Remedy, target: Target, value: float | None, made: Any, given: Calibration
-) -> str:
+def _words(remedy: Remedy, wanted: str, value: float | None, made: Any, given: Calibration) -> str:
+    target = f"the target ({wanted}) on average"
     sure = f"{level_words(1.0 - given.delta)} confidence"
-    wanted = f"{target.described} is {target.wanted} on average"
     if value is not None:
         return (
-            f"On new lists drawn like the {made.n_lists:,} of the calibration part, {wanted} by "
-            f"{remedy.name} with {remedy.strength_name} = {value:.4g} ({sure})."
+            f"On new lists drawn like the {made.n_lists:,} of the calibration part, {remedy.name} "
+            f"with {remedy.strength_name} = {value:.4g} keeps {target} ({sure})."
         )
     more = (
         f"about {int(made.needed):,} would be needed"
@@ -117,5 +116,5 @@ def _words(
     )
     return (
         f"With the {made.n_lists:,} lists of the calibration part it cannot be promised that "
-        f"{wanted} by {remedy.name} on new lists ({sure}); {more}."
+        f"{remedy.name} keeps {target} on new lists ({sure}); {more}."
     )

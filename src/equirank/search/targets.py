@@ -167,11 +167,6 @@ class Target:
         return self.words
 
     @property
-    def described(self) -> str:
-        """The quantity in a sentence for people."""
-        return self.words
-
-    @property
     def wanted(self) -> str:
         """The comparison in words."""
         word = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}[self.sign]
@@ -258,34 +253,23 @@ class GroupTarget(Target):
         return f"{who} {self.quantity}{against}{at}"
 
     def plain_words(self, shown: Mapping[str, Mapping[str, str]]) -> str:
-        """Return the quantity for people, of a ratio of selection rates; else its short form."""
-        if self.quantity != "selected" or not self.group:
-            return self.words
-        name, chosen = _name(self.by), self.selection
+        """Return the quantity for people; ``shown`` are names of groups by attribute."""
+        name, other = _name(self.by), str(self.gate.against)
         names = shown.get(name, {})
-        who = names.get(self.group) or f'people in group "{self.group}" ({name})'
-        other = str(self.gate.against)
-        than = "everyone else" if other == "rest" else names.get(other) or f'group "{other}"'
-        top = f" in the top {chosen.k}" if chosen is not None and chosen.k else ""
-        return f"selection rate of {who}{top}, as a multiple of that of {than}"
-
-    @property
-    def described(self) -> str:
-        """The quantity in a sentence for people."""
-        name, other = _name(self.by), self.gate.against
-        who = f'group "{self.group}" ({name})' if self.group else f"each group of {name}"
-        rest = "everyone else" if other == "rest" else f'group "{other}"'
+        who = f"people in each group of {name}"
+        if self.group:
+            who = names.get(self.group) or f'people in group "{self.group}" ({name})'
+        rest = "everyone else" if other == "rest" else names.get(other) or f'group "{other}"'
         if self.quantity == "above":
-            one = "someone of another group" if other == "rest" else f"someone of {rest}"
-            return f"the probability that a person of {who} ranks above {one}"
+            return f"share of pairs with {rest} in which {who} rank first"
         if self.quantity == "positions":
-            return f"the number of positions by which {who} ranks lower than {rest}"
+            return f"positions by which {who} rank lower than {rest}"
         if self.quantity == "exposure":
-            among = "" if other == "rest" else f", counting {rest} alone beside it"
-            return f"the exposure of {who} divided by its share of people{among}"
+            among = "all people" if other == "rest" else f"these and {rest}"
+            return f"exposure of {who}, as a multiple of their share of {among}"
         chosen = self.selection
-        by = "" if chosen is None else f"in {chosen.words} " if chosen.k else f"by {chosen.words} "
-        return f"the selection rate of {who} {by}divided by that of {rest}"
+        top = "" if chosen is None else f" {'in' if chosen.k else 'by'} {chosen.words}"
+        return f"selection rate of {who}{top}, as a multiple of that of {rest}"
 
     @property
     def mean_of_lists(self) -> bool:
