@@ -2,6 +2,7 @@
 
 import json
 import sys
+import warnings
 from importlib import import_module
 from pathlib import Path
 
@@ -53,7 +54,9 @@ def test_cells_write_into_a_folder_of_their_own(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("code", ["1 / 0", "import warnings; warnings.warn('x')", "!equirank --x"])
 def test_errors_warnings_and_failed_commands_are_errors(code):
-    _, _, error = notebooks.Session().run(code)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # as outside of pytest
+        _, _, error = notebooks.Session().run(code)
     assert error
 
 
