@@ -1,26 +1,30 @@
 """Run the cells of the tutorials while their pages are built, and write each as a notebook.
 
 A tutorial is a Markdown file with blocks ``{code-cell}``, the format of jupytext and MyST-NB. The
-cells of a page run in order, in one namespace and in an empty folder. A cell that raises or warns
-ends the build; the tag ``raises-exception`` allows it.
+cells of a page run in order, in one process, which is not a fork of the build: OpenMP does not
+survive one. They start in an empty folder. A cell that raises or warns ends the build; the tag
+``raises-exception`` allows it.
 """
 
 from __future__ import annotations
 
 import ast
 import json
+import os
 import re
 import subprocess
 import sys
 import traceback
 import warnings
-from contextlib import chdir, redirect_stdout
+from contextlib import redirect_stdout
 from io import StringIO
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
+
+import charts
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -52,40 +56,72 @@ def code_cell_directive() -> type[SphinxDirective]:
             document = self.env.current_document
             if "session" not in document:
                 document["session"] = Session()
-            printed, value, error = document["session"].run(code)
+            done = document["session"].run(code)
+            error = done["error"]
             if error and "raises-exception" not in self.options.get("tags", ""):
                 raise self.error(f"a cell failed:\n{code}\n\n{error}")
             language = "sh" if code.startswith("!") else "python"
             parts = [nodes.literal_block(code, code, language=language)]
-            if printed or error:
-                parts.append(output((printed + error.rpartition("\n")[2]).rstrip("\n")))
-            if value is not None:
-                html = getattr(value, "_repr_html_", lambda: None)()
-                shown = nodes.raw("", f'<div class="cell-output">{html}</div>', format="html")
-                parts.append(shown if html else output(repr(value)))
+            printed = (done["printed"] + error.rpartition("\n")[2]).rstrip("\n")
+            parts += [output(text) for text in (printed, done["value"]) if text]
+            if done["html"]:
+                html = f'<div class="cell-output">{done["html"]}</div>'
+                parts.append(nodes.raw("", html, format="html"))
             return parts
 
     return CodeCell
 
 
 class Session:
-    """The names and the folder that the cells of one page share."""
+    """A Python process that runs the cells of one page, and its folder."""
 
     def __init__(self) -> None:
-        self.names: dict[str, Any] = {"__name__": "__main__"}
         self.folder = mkdtemp(prefix="tutorial_")
-        finalize(self, rmtree, self.folder, ignore_errors=True)
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        command = [sys.executable, str(Path(__file__).resolve())]
+        self.process = subprocess.Popen(command, cwd=self.folder, text=True, **pipes)
+        finalize(self, end, self.process, self.folder)
 
-    def run(self, code: str) -> tuple[str, Any, str]:
-        """Return what a cell prints, the value of its last expression, and its error if any."""
-        out, value, error = StringIO(), None, ""
-        with chdir(self.folder), redirect_stdout(out), warnings.catch_warnings():
-            warnings.simplefilter("error")
-            try:
-                value = run_command(code) if code.startswith("!") else run_cell(code, self.names)
-            except Exception:  # noqa: BLE001 (the page shows it, or the build ends)
-                error = traceback.format_exc().rstrip()
-        return out.getvalue().replace(f"{self.folder}/", ""), value, error
+    def run(self, code: str) -> dict[str, str]:
+        """Return what a cell prints, its value as text or HTML, and its error."""
+        self.process.stdin.write(json.dumps(code) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"the process of the page ended in the cell\n{code}")
+        return json.loads(answer.replace(f"{self.folder}/", ""))
+
+
+def end(process: subprocess.Popen[str], folder: str) -> None:
+    """End the process of a page and remove its folder."""
+    if process.returncode is None:
+        process.communicate()
+    rmtree(folder, ignore_errors=True)
+
+
+def answer_cells() -> None:
+    """Run cells from standard input, one JSON string a line, and answer each with one object."""
+    charts.setup(None)
+    names: dict[str, Any] = {"__name__": "__main__"}
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what compiled code prints is no answer
+    for line in sys.stdin:
+        answers.write(json.dumps(answer_to(json.loads(line), names)) + "\n")
+        answers.flush()
+
+
+def answer_to(code: str, names: dict[str, Any]) -> dict[str, str]:
+    """Return what a cell prints, its value as text or HTML, and its error."""
+    out, value, html, error = StringIO(), None, None, ""
+    with redirect_stdout(out), warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            value = run_command(code) if code.startswith("!") else run_cell(code, names)
+            html = getattr(value, "_repr_html_", lambda: None)()
+        except Exception:  # noqa: BLE001 (the page shows it, or the build ends)
+            error = traceback.format_exc().rstrip()
+    text = "" if value is None or html else repr(value)
+    return {"printed": out.getvalue(), "value": text, "html": html or "", "error": error}
 
 
 def run_cell(code: str, names: dict[str, Any]) -> Any:
@@ -167,3 +203,7 @@ def setup(app: Sphinx) -> dict[str, bool]:
     app.connect("source-read", link_to_notebook)
     app.connect("build-finished", write_notebooks)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+if __name__ == "__main__":
+    answer_cells()

@@ -36,27 +36,42 @@ def test_every_tutorial_is_listed_and_linked():
         assert f"\n{page.stem}\n" in index
 
 
-def test_cells_share_names_and_show_the_last_value():
+@pytest.fixture(scope="module")
+def session():
+    pytest.importorskip("altair")
     session = notebooks.Session()
-    assert session.run("x = 2\nprint(x)") == ("2\n", None, "")
-    assert session.run("x + 1") == ("", 3, "")
+    yield session
+    notebooks.end(session.process, session.folder)
+    assert not Path(session.folder).exists()
 
 
-def test_cells_write_into_a_folder_of_their_own(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    session = notebooks.Session()
+def test_cells_share_names_and_show_the_last_value(session):
+    nothing = {"printed": "", "value": "", "html": "", "error": ""}
+    assert session.run("x = 2\nprint(x)") == nothing | {"printed": "2\n"}
+    assert session.run("import os; os.system('echo compiled')\nNone") == nothing
+    assert session.run("x + 1") == nothing | {"value": "3"}
+    assert session.run("class A:\n    def _repr_html_(self):\n        return '<b>'\nA()")["html"]
+
+
+def test_cells_write_into_a_folder_of_their_own(session):
     session.run("open('a.txt', 'w').close()")
-    printed, _, _ = session.run("import os; print(os.path.abspath('a.txt'))")
-    assert printed == "a.txt\n"
-    assert not list(tmp_path.iterdir())
+    assert session.run("import os; print(os.path.abspath('a.txt'))")["printed"] == "a.txt\n"
+    assert Path(session.folder, "a.txt").exists()
 
 
 @pytest.mark.parametrize("code", ["1 / 0", "import warnings; warnings.warn('x')", "!equirank --x"])
-def test_errors_warnings_and_failed_commands_are_errors(code):
-    _, _, error = notebooks.Session().run(code)
-    assert error
+def test_errors_warnings_and_failed_commands_are_errors(session, code):
+    assert session.run(code)["error"]
 
 
-def test_commands_print_their_output():
-    printed, _, error = notebooks.Session().run("!equirank --version")
-    assert (error, printed.startswith("equirank")) == ("", True)
+def test_commands_print_their_output(session):
+    done = session.run("!equirank --version")
+    assert (done["error"], done["printed"].startswith("equirank")) == ("", True)
+
+
+def test_a_process_that_ends_is_an_error():
+    pytest.importorskip("altair")
+    session = notebooks.Session()
+    with pytest.raises(RuntimeError, match="ended in the cell"):
+        session.run("import os; os._exit(3)")
+    notebooks.end(session.process, session.folder)
