@@ -208,3 +208,27 @@ def test_look_alikes_need_one_fitting_word():
     assert look_alikes(["m", "male", "mixed"]) == []
     assert look_alikes(["Female", "Femle", "x"]) == [("Female", "Femle")]
     assert look_alikes(["1", "10", "1000"]) == []
+
+
+@pytest.mark.parametrize(
+    "bands", [3, {"age": []}, {"age": [50, 35]}, {"age": "35"}, {"age": [True]}]
+)
+def test_bands_must_be_ascending_numbers(bands):
+    with pytest.raises(DataError, match="bands"):
+        label_rules(bands=bands)
+
+
+def test_readers_make_bands_and_the_map_goes_before_them(tmp_path):
+    file = tmp_path / "people.csv"
+    file.write_text("score,age\n1,20\n2,35\n3,49.5\n4,?\n5,99\n")
+    data = read_file(
+        file, sensitive="age", missing_sensitive="unknown", bands={"age": [35, 50]},
+        labels={"age": {"99": ""}},
+    )  # fmt: skip
+    assert data.attribute("age").labels().tolist() == [
+        "under 35",
+        "35 to 49",
+        "35 to 49",
+        None,
+        None,
+    ]

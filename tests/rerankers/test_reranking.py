@@ -384,3 +384,22 @@ def test_several_attributes_need_not_be_named_where_groups_play_no_part():
     assert "group" not in result.moves.columns
     assert "group" not in result.explain(0).facts
     assert result.holds
+
+
+def test_an_explanation_about_people_uses_names_of_groups_and_the_scores_of_the_file():
+    scores = -np.array([1.0, 2.0, 3.0, 4.0])  # of a file in which lower scores rank first
+    result = DetGreedy().rerank(scores, sensitive_features=list("mmff"))
+    assert result.explain(2).sentences[3:] == (
+        "The next item of f is row 3.",
+        "With a score of at least -4 it would have reached position 2.",
+    )
+    told = result.explain(2, shown={"f": "women"}, lower_first=True)
+    assert told.sentences == (
+        "Row 2 (women) moved up from position 3 to position 2.",
+        "The first 2 positions must hold at least 1 of women; without this person they would "
+        "hold 0.",
+        "In the original order row 1 would be at position 2; the score is lower by 1.",
+        "The next person of women is row 3.",
+        "With a score of at most 4 this person would have reached position 2.",
+    )
+    assert told.facts == result.explain(2).facts

@@ -539,3 +539,24 @@ def test_rounding_does_not_decide_whether_a_limit_is_reached():
     more = read_target("sex=f selected at 3 > 0.8", ranking, (3,))
     assert not more.reached(0.8 + 1e-12)
     assert more.reached(0.8 + 1e-6)
+
+
+def test_sentences_use_the_names_given_for_groups():
+    scores, sex = [8, 7, 6, 5, 4, 3, 2, 1], list("mmmmffff")
+    shown = {"sex": {"f": "women"}}
+    given = {"score": scores, "sensitive": {"sex": sex}, "n_boot": 0}
+    found = remedy(**given, target="sex=f selected at 4 >= 0.8", shown=shown)
+    plain = remedy(**given, target="sex=f selected at 4 >= 0.8")
+    assert found.target_words == (
+        "selection rate of women in the top 4, as a multiple of that of everyone else"
+    )
+    assert 'people in group "f" (sex)' in plain.target_words
+    for each, other in zip(found.remedies, plain.remedies, strict=True):
+        assert (each.name, each.target.value) == (other.name, other.target.value)
+        assert 'group "f"' not in each.sentence
+        assert each.plain_name != each.name
+        if other.sentence != each.sentence:
+            assert "women" in each.sentence
+    assert any("women" in each.sentence for each in found.remedies)
+    with pytest.raises(DataError, match="shown must name one of the attributes"):
+        remedy(**given, target="sex=f selected at 4 >= 0.8", shown={"age": {"f": "women"}})

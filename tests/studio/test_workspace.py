@@ -120,6 +120,28 @@ def test_offers_merge_labels_and_make_bands():
     assert column["offers"] == []
 
 
+def test_a_german_file_is_guessed_and_foreign_words_for_unknown_are_offered():
+    rows = [f"S{i // 10};{'wm'[i % 2]};{20 + i % 45};{i},5" for i in range(60)]
+    rows[3] = rows[3].replace(";m;", ";k. A.;")
+    text = "Stelle;Geschlecht;Alter (Jahre);Punktzahl\n" + "\n".join(rows)
+    workspace, state = loaded(text)
+    roles = {each["name"]: each["role"] for each in state["file"]["columns"]}
+    assert roles == {
+        "Stelle": "query", "Geschlecht": "sensitive", "Alter (Jahre)": "ask", "Punktzahl": "score"
+    }  # fmt: skip
+    sex, age = state["file"]["columns"][1:3]
+    assert [offer["button"] for offer in (*sex["offers"], *age["offers"])] == [
+        "Count as unknown", "Use these bands"
+    ]  # fmt: skip
+    state = changed(workspace, **sex["offers"][0]["patch"])
+    groups = workspace.remedy_facts(state["revision"])["groups"]
+    assert {one["group"] for one in groups} == {"w", "m"}
+    assert [each["label"] for each in state["file"]["columns"][1]["labels"]] == ["w", "m"]
+    remedy = {"method": "PrefixConstraints", "by": "Geschlecht", "k": 6, "lower": {"w": 1.0}}
+    head = workspace.try_remedy(state["revision"], 1, remedy)["head"][0]
+    assert "person with Geschlecht unknown" in head or 'in group "m" (Geschlecht)' in head
+
+
 def test_undo_redo_and_a_drag_is_one_entry():
     workspace, state = loaded()
     start = state["recipe"]

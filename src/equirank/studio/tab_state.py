@@ -64,7 +64,7 @@ def file_facts(
         columns.append({**column, "role": role, "labels": labels, "offers": offers})
     known = facts["lists"] if lists is None else lists
     words = counted_words(facts["name"], facts["rows"], known or 1, upload.example)
-    return FileFacts(**facts | {"columns": columns, "lists": known, "words": words})
+    return {**facts, "columns": columns, "lists": known, "words": words}
 
 
 def _labels(

@@ -241,12 +241,12 @@ def _column(name: str, guess: "Guess") -> ColumnFacts:
     alike: dict[str, list[str]] = {}
     for short, long in look_alikes(list(labels)) if len(labels) > 1 else []:
         alike.setdefault(long, []).append(short)
-    for long, short in alike.items():
-        words = joined([f"“{label}”" for label in (*short, long)])
+    for long, others in alike.items():
+        words = joined([f"“{label}”" for label in (*others, long)])
         offers.append({
             "words": f"{words} look alike. Treat them as one group, “{long}”?",
             "button": "Merge them",
-            "patch": {"data": {"labels": {name: dict.fromkeys(short, long)}}},
+            "patch": {"data": {"labels": {name: dict.fromkeys(others, long)}}},
         })  # fmt: skip
     for label in maybe_unknown(list(labels)):
         offers.append({
