@@ -107,6 +107,20 @@ def test_columns_are_the_metrics_of_each_list(shape):
         np.testing.assert_allclose(np.where(defined, value, np.nan), values, atol=1e-12)
 
 
+@pytest.mark.parametrize("n", [6, 12, 18, 24, 30, 42])
+def test_a_cut_through_the_whole_list_has_no_prefix_gap(n):
+    rng = np.random.default_rng(n)
+    data = as_ranking_data(
+        score=rng.normal(size=9 * n),
+        qid=np.repeat(np.arange(9), n),
+        sensitive_features={"race": rng.choice(list("abc"), 9 * n)},
+    )
+    plan = replace(SumsPlan.of(Survey.of(data)), step=n)
+    worst = list_columns(data, plan)["gaps"][:, plan.targets.index(("RND", ("race",), None))]
+    assert np.isnan(measure([RND(by="race", step=n)], data.ranking())[0].value).all()
+    assert not worst[:, 1].any()
+
+
 @pytest.mark.parametrize("shape", SHAPES)
 def test_comparisons_are_those_of_shuffled_labels(shape):
     data = crossed(made(**shape))
