@@ -97,6 +97,12 @@ def test_values_are_those_of_the_rows(kind, options, monkeypatch):
     assert sums.facts["sums"]["lists"] == 40
     for name in VALUES:
         differing(rows, sums, name)
+    if "selected" in options or "stages" in options:
+        a, b = rows.tables["decisions"], sums.tables["decisions"]
+        for column in ("exact_p", "mid_p", "breslow_day_p", "to_four_fifths"):
+            np.testing.assert_allclose(b[column], a[column], rtol=1e-9, err_msg=column)
+        assert list(a["flip"]) == list(b["flip"])
+        assert np.isfinite(a["exact_p"]).any()
     assert bool(len(sums.tables["profile"])) == ("profile" in options)
     for claim, other in zip(rows.claims, sums.claims, strict=True):
         assert (claim.quantity, claim.group, claim.scope) == (
@@ -106,6 +112,8 @@ def test_values_are_those_of_the_rows(kind, options, monkeypatch):
             assert other.reason == claim.reason
             continue
         error = 4 * np.sqrt(other.p * (1 - other.p) / 999) + 0.02
+        if "exact" in claim.test and other.test.endswith("exact over lists"):
+            assert other.p == pytest.approx(claim.p, rel=1e-9)
         error += 0.06 if "exact" in claim.test else 0.0  # counts are few
         assert abs(claim.p - other.p) < error
         assert claim.detectable == pytest.approx(other.detectable, rel=0.08)

@@ -8,12 +8,15 @@ import pytest
 
 from equirank import DataError, FormatError, Ranking, as_ranking_data
 from equirank.auditing.measures import GroupTotals, list_differences
+from equirank.core import sums_views
 from equirank.core.block_columns import prefix_grid
 from equirank.core.evaluation import Result
 from equirank.core.list_sums import BUCKETED, ListSums, list_columns, sum_data, sum_lists
 from equirank.core.metric import measure, permuted
+from equirank.core.outcomes import DecisionRule
 from equirank.core.shuffles import shuffle_labels
 from equirank.core.sums_plan import SumsPlan, Survey
+from equirank.core.sums_views import margins_of
 from equirank.metrics import (
     RND,
     DisparateTreatment,
@@ -105,6 +108,20 @@ def test_columns_are_the_metrics_of_each_list(shape):
         values = measure([metric], ranking)[0].value
         value, defined = found["gaps"][:, at, 0], found["gaps"][:, at, 1] > 0
         np.testing.assert_allclose(np.where(defined, value, np.nan), values, atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [6, 12, 18, 24, 30, 42])
+def test_a_cut_through_the_whole_list_has_no_prefix_gap(n):
+    rng = np.random.default_rng(n)
+    data = as_ranking_data(
+        score=rng.normal(size=9 * n),
+        qid=np.repeat(np.arange(9), n),
+        sensitive_features={"race": rng.choice(list("abc"), 9 * n)},
+    )
+    plan = replace(SumsPlan.of(Survey.of(data)), step=n)
+    worst = list_columns(data, plan)["gaps"][:, plan.targets.index(("RND", ("race",), None))]
+    assert np.isnan(measure([RND(by="race", step=n)], data.ranking())[0].value).all()
+    assert not worst[:, 1].any()
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -427,8 +444,8 @@ def test_saved_sums_are_the_same(tmp_path):
     with pytest.raises(FormatError, match="damaged or incomplete"):
         ListSums.load(tmp_path / "day.sums")
     plan = tmp_path / "day.sums" / "plan.json"
-    plan.write_text(plan.read_text().replace('"format": 2', '"format": 99'))
-    with pytest.raises(FormatError, match="format 2 or older, got 99"):
+    plan.write_text(plan.read_text().replace('"format": 3', '"format": 99'))
+    with pytest.raises(FormatError, match="format 3 or older, got 99"):
         ListSums.load(tmp_path / "day.sums")
 
 
@@ -475,3 +492,39 @@ def test_samples_have_bounds(monkeypatch):
     monkeypatch.setattr(list_samples, "MOST_ROWS", 1)
     assert sum_data(data).kept.n_lists == 1
     assert len(BUCKETED) == 5
+
+
+def test_counts_of_decided_lists_are_kept_while_they_are_few(monkeypatch, tmp_path):
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(2, 7, 60)
+    n = int(sizes.sum())
+    hired, race = rng.integers(0, 2, n), rng.choice(list("ab"), n)
+    query = np.repeat(np.arange(60), sizes)
+
+    def data(rows, extra=()):
+        return as_ranking_data(
+            qid=query[rows], score=rng.normal(size=len(rows)), outcomes={"hired": hired[rows]},
+            sensitive_features={"race": np.where(np.isin(query[rows], extra), "0", race[rows])},
+        )  # fmt: skip
+
+    rows = np.arange(n)
+    early, late = data(rows[query < 30]), data(rows[query >= 30], extra=[40])
+    rule = DecisionRule(selected="hired")
+    first = sum_data(early, rule=rule)
+    second = sum_data(late, like=first)
+    (first + second).save(tmp_path / "both.sums")
+    both = ListSums.load(tmp_path / "both.sums")
+    assert both.plan.group_names[1][1] == "a"  # behind the new group
+    wanted = []
+    for q in range(60):
+        mine, other = (race[query == q] == "a"), (race[query == q] != "a")
+        if mine.any() and other.any() and q != 40:
+            picked = hired[query == q]
+            wanted.append((picked[mine].sum(), mine.sum(), picked[other].sum(), other.sum()))
+    found = margins_of(both.sums, 0, 1)
+    assert sorted(map(tuple, found.T.astype(int).tolist())) == sorted(wanted)
+    assert margins_of(both.sums, 0, 0) is None  # all of its only list
+    monkeypatch.setattr(sums_views, "MOST_MARGINS", 12)
+    again = sum_data(early, rule=rule) + sum_data(late, like=first)
+    assert margins_of(again.sums, 0, 1) is None
+    assert margins_of((again + again).sums, 0, 1) is None

@@ -327,6 +327,16 @@ def _sampled(facts: dict[str, Any], claims: Sequence[Claim]) -> Notes:
             f"The p-values of gaps compare every list with the same list relabelled {times}, which "
             "adds noise to them.",
         )
+    rounded = (
+        c.quantity == "selected" and c.test.endswith("(normal approximation)") for c in claims
+    )
+    if any(rounded) and facts["n_permutations"]:
+        yield (
+            "sample",
+            "The p-values of selections are those of a normal distribution with the covariance of "
+            "shuffled labels. Exact tests need recorded decisions and the counts of at most 20,000 "
+            "lists.",
+        )
     rough = [claim for claim in claims if claim.test.endswith("approximate: few people)")]
     if rough:
         names = dict.fromkeys(f'"{claim.group}" ({claim.attribute})' for claim in rough)

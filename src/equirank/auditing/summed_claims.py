@@ -170,14 +170,22 @@ def _calibrated(
     if shuffled.found.is_normal(shuffled.groups.index(g), one.column):
         return one
     claim = one.claim
+    if not np.isnan(one.exact):  # exact over lists
+        return replace(one, z=_quantile(one, one.exact))
     rows = _rows_with(sums, _index(plan, people, g))
     if rows is None:
         words = f"{claim.test[:-1]}; approximate: few people)"
         return replace(one, claim=replace(claim, test=words))
     z, draws = _shuffled(plan, people, sums, g, one.column, decision, rows)
     p = float(own_p(np.array([z]), draws[:, None])[0])
-    value = np.sign(one.z) * NormalDist().inv_cdf(1.0 - min(p, 1.0 - 1e-12) / 2.0)
-    return replace(one, claim=replace(claim, test="shuffled labels"), z=float(value), exact=p)
+    found = replace(claim, test="shuffled labels")
+    return replace(one, claim=found, z=_quantile(one, p), exact=p)
+
+
+def _quantile(one: Tested, p: float) -> float:
+    """Return the normal quantile of a p-value, with the sign of the statistic."""
+    size = NormalDist().inv_cdf(1.0 - min(max(p, 1e-15), 1.0 - 1e-12) / 2.0)
+    return float(np.sign(one.z) * size)
 
 
 def _rows_with(sums: ListSums, index: int) -> RankingData | None:

@@ -1,7 +1,7 @@
 """The metrics of an audit from sums over lists, with buckets of lists as units of the bootstrap."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from ..core.list_sums import ListSums
 from ..core.metric import Metric, measure
 from ..core.summed_results import SummedResult, gap_target, replicate_counts, used_buckets
 from ..kernels.column_names import TOTAL_COLUMNS
+from ..kernels.resampled_sums import resampled_sums
 from ..kernels.segments import divide
 from .audit_plan import Audited, Plan
 from .measured import Gap, Measured, chosen_metrics
@@ -26,6 +27,7 @@ class SummedMeasured(Measured):
 
     results: dict[Metric, SummedResult]
     counts: np.ndarray | None
+    drawn: dict[tuple[str, ...], Totals] = field(default_factory=dict)
 
     @property
     def sums(self) -> ListSums:
@@ -43,10 +45,11 @@ class SummedMeasured(Measured):
         buckets = self.sums.sums["totals"][:, self.plan.group_indices(audited)]
         table = np.moveaxis(buckets, 2, 1)[:, : len(TOTAL_COLUMNS) + len(self.plan.ks)]
         flat = table.reshape(len(table), -1)
-        drawn = None
-        if self.counts is not None:
-            drawn = Totals(self.counts @ flat[used_buckets(self.sums)], self.plan.ks)
-        return Totals(flat.sum(axis=0), self.plan.ks), drawn
+        total = Totals(flat.sum(axis=0), self.plan.ks)
+        if self.counts is not None and audited.by not in self.drawn:
+            replicates = resampled_sums(self.counts, flat[used_buckets(self.sums)])
+            self.drawn[audited.by] = Totals(replicates, self.plan.ks)
+        return total, self.drawn.get(audited.by)
 
     def position_differences(self, audited: Audited) -> np.ndarray:
         """Return the difference in mean position of each list of the sample and each group."""
@@ -84,7 +87,8 @@ def measure_sums(plan: Plan, wanted: Iterable[Metric] = ()) -> SummedMeasured:
     counts = replicate_counts(sums, plan.n_boot, plan.seed)
     chosen = dict.fromkeys([*overall, *(gap.metric for gap in gaps)])
     tested = plan.n_permutations > 0
-    results = {m: SummedResult.of(m, m, sums, counts, tested) for m in chosen}
+    found = SummedResult.each({metric: metric for metric in chosen}, sums, counts, tested)
+    results = dict(zip(chosen, found, strict=True))
     n_units = int(used_buckets(sums).sum())
     empty = Evaluation(
         (), plan.data.qids, level=plan.level, sample_size=n_units, seed_state=plan.seed

@@ -10,9 +10,9 @@ from ..kernels.column_names import CLAIM_COLUMNS
 from ..kernels.segments import divide
 from .list_sums import ListSums
 from .shuffles import Rates, length_scope, normal_draws
-from .sums_views import SumsView
+from .sums_views import SumsView, margins_of
 
-__all__ = ["MOST_KURTOSIS", "MOST_SKEW", "ClosedShuffles", "n_draws_of"]
+__all__ = ["MOST_EXACT", "MOST_KURTOSIS", "MOST_SKEW", "ClosedShuffles", "n_draws_of"]
 
 
 #: Draws from the normal distribution with the exact covariance of the shuffles.
@@ -21,6 +21,8 @@ N_DRAWS = 20_000
 MOST_NUMBERS = 20_000_000
 #: Standardised cumulants beyond which the normal distribution is not used for a test.
 MOST_SKEW, MOST_KURTOSIS = 0.35, 0.25
+#: Most lists of an exact test from sums; beyond, the convolution takes long.
+MOST_EXACT = 20_000
 #: Deviations per list below this are those of rounding.
 ROUNDING = 1e-9
 
@@ -184,7 +186,10 @@ class ClosedShuffles:
         x, y, a, b = (self._claims[used, g, at + i] for i in range(4))
         n1, n2 = self.sides(g)
         spread = float(self.sums.sums["decided"][e, self.groups[g], 0])
-        return Rates(float(a.sum()), n1, float(b.sum()), n2, x, y, spread)
+        counts = None
+        if self.lists(g) <= MOST_EXACT:
+            counts = margins_of(self.sums.sums, e, int(self.groups[g]))
+        return Rates(float(a.sum()), n1, float(b.sum()), n2, x, y, spread, counts)
 
     def mean_chance(self, g: int) -> float:
         """Return the mean difference in position among the known, over their number."""

@@ -1,6 +1,6 @@
 """evaluate: several metrics of one ranking, with confidence intervals and tests."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -283,12 +283,8 @@ def _query_bootstrap(
         means = [False] * len(metrics)
     if any(means):
         bucket = (list_keys(qids) % np.uint64(inference.BUCKETS)).astype(np.int64)
-        units = len(np.unique(bucket))
-        counts = np.concatenate(
-            list(inference.query_counts(generator(random_state, 0), n_boot, units))
-        )
-        for at in np.flatnonzero(means).tolist():
-            parts[at].append(_bucket_replicates(metrics[at], values[at], bucket, counts))
+        for at, drawn in _bucket_replicates(metrics, values, means, bucket, n_boot, random_state):
+            parts[at].append(drawn)
     if all(means):
         return [_stacked(part) for part in parts]
     for counts in inference.query_counts(generator(random_state, 0), n_boot, n_queries):
@@ -299,18 +295,32 @@ def _query_bootstrap(
 
 
 def _bucket_replicates(
-    metric: Metric, values: Values, bucket: np.ndarray, counts: np.ndarray
-) -> Replicate:
-    """Return the means over resampled buckets of queries."""
-    columns = values.value[:, None]
-    if values.groups is not None:
-        columns = np.concatenate([columns, values.groups], axis=1)
-    total, defined = inference.unit_sums(columns, bucket)
-    means = divide(counts @ total, counts @ defined)
-    groups = None if values.groups is None else means[:, 1:]
-    if isinstance(metric, ByGroup):
-        groups = metric.quotients(np.asarray(groups))
-    return means[:, 0], groups
+    metrics: list[Metric],
+    values: list[Values],
+    means: list[bool],
+    bucket: np.ndarray,
+    n_boot: int,
+    random_state: Any,
+) -> Iterator[tuple[int, Replicate]]:
+    """Yield the metrics that are means, and these over resampled buckets of queries."""
+    from ..kernels.resampled_sums import resampled_sums
+
+    chosen = np.flatnonzero(means).tolist()
+    tables = [
+        values[at].value[:, None] if values[at].groups is None
+        else np.concatenate([values[at].value[:, None], values[at].groups], axis=1)
+        for at in chosen
+    ]  # fmt: skip
+    total, defined = inference.unit_sums(np.concatenate(tables, axis=1), bucket)
+    rng = generator(random_state, 0)
+    counts = np.concatenate(list(inference.query_counts(rng, n_boot, len(total))))
+    replicates = divide(resampled_sums(counts, total), resampled_sums(counts, defined))
+    ends = np.cumsum([table.shape[1] for table in tables])[:-1]
+    for at, own in zip(chosen, np.split(replicates, ends, axis=1), strict=True):
+        metric, groups = metrics[at], None if values[at].groups is None else own[:, 1:]
+        if isinstance(metric, ByGroup):
+            groups = metric.quotients(np.asarray(groups))
+        yield at, (own[:, 0], groups)
 
 
 def _stacked(part: list[Replicate]) -> Replicates:

@@ -37,10 +37,13 @@ from .registry import parse_metrics
 from .slots import Slots
 from .sums_plan import MOST_PAIRED, TIMES, SumsPlan, Survey, View
 from .sums_views import (
+    RAGGED,
     SumsView,
     add_lengths,
+    add_margins,
     add_views,
     count_lengths,
+    count_margins,
     measure_view,
     spread,
     spread_groups,
@@ -75,7 +78,8 @@ class ListSums:
     n_rows, n_lists : int
         Number of rows and lists.
     sums : dict of str to ndarray
-        The sums; those of `BUCKETED` have one row per bucket.
+        The sums; those of `BUCKETED` have one row per bucket. ``margins``, if there are recorded
+        decisions, has the lists by their counts.
     lengths : ndarray
         The lengths of lists that occur, ascending; ``sums["lengths"]`` has their number of lists,
         and per group that of the lists that contain both the group and others.
@@ -244,8 +248,9 @@ def _added(a: ListSums, b: ListSums) -> ListSums:
         raise DataError(f"the same file must not be added twice, got {sorted(again)[0]!r} in both")
     plan = a.plan if a.plan is b.plan else a.plan.with_groups(b.plan)
     a, b = a.regrouped(plan), b.regrouped(plan)
-    sums = {n: v + b.sums[n] for n, v in a.sums.items() if n != "lengths"}
+    sums = {n: v + b.sums[n] for n, v in a.sums.items() if n not in RAGGED}
     lengths, sums["lengths"] = add_lengths([a, b])
+    sums |= add_margins(a.sums, b.sums)
     people = dict(a.people)
     for vector, count in b.people.items():
         people[vector] = people.get(vector, 0) + count
@@ -428,6 +433,8 @@ class _Encoded:
         if self.per_list is not None:
             self.per_list.write(data.qids[lists], sizes, plan, columns)
         lengths, sums["lengths"] = count_lengths(sizes, columns["claims"])
+        if not plan.ks:
+            sums["margins"] = count_margins(columns["claims"], plan.n_decisions)
         sums["undecided"] = self.undecided * (lists.start == 0)
         codes = self.codes[slice(*data.offsets[[lists.start, lists.stop]].tolist())]
         part = data.select(lists) if len(sizes) < data.n_queries else data

@@ -565,8 +565,10 @@ def bootstrap_t(
         ends = [np.array([NormalDist().inv_cdf(1.0 - tail) for tail in tails])]
         ends.append(-ends[0])
     else:
+        from ..kernels.resampled_sums import resampled_sums
+
         counts = _resamples(as_seed(random_state), n, n_boot)
-        drawn, errors = _linearised(counts @ columns, logarithm)
+        drawn, errors = _linearised(resampled_sums(counts, columns), logarithm)
         with np.errstate(invalid="ignore", divide="ignore"):
             t = (drawn - theta) / errors
         ends = [

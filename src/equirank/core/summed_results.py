@@ -1,6 +1,6 @@
 """Metrics from sums over lists: values, intervals over buckets of lists, and tests by twins."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from statistics import NormalDist
@@ -46,24 +46,29 @@ class SummedResult:
     tested: bool
 
     @classmethod
-    def of(
+    def each(
         cls,
-        metric: Metric,
-        bound: Metric,
+        metrics: Mapping[Metric, Metric],
         sums: ListSums,
         counts: np.ndarray | None,
         tested: bool,
-    ) -> "SummedResult":
-        """Return the result of a metric, which ``bound`` is with its attribute.
+    ) -> list["SummedResult"]:
+        """Return the result of each metric; the values of ``metrics`` have its attribute.
 
         ``counts`` are those of `replicate_counts`.
         """
-        columns = _columns(bound, sums)[used_buckets(sums)]
-        replicates = None
-        if counts is not None:
-            replicates = divide(counts @ columns[:, 0], counts @ columns[:, 1])
-        tested = tested and bool(columns[:, 4].any())
-        return cls(metric, columns, sums.n_lists, replicates, tested)
+        used = used_buckets(sums)
+        columns = [_columns(bound, sums)[used] for bound in metrics.values()]
+        replicates: Sequence[np.ndarray | None] = [None] * len(columns)
+        if counts is not None and columns:
+            from ..kernels.resampled_sums import resampled_sums
+
+            drawn = resampled_sums(counts, np.concatenate([own[:, :2] for own in columns], axis=1))
+            replicates = list(divide(drawn[:, ::2], drawn[:, 1::2]).T)
+        return [
+            cls(metric, own, sums.n_lists, boot, tested and bool(own[:, 4].any()))
+            for metric, own, boot in zip(metrics, columns, replicates, strict=True)
+        ]
 
     @property
     def values(self) -> Values:
@@ -194,11 +199,11 @@ def evaluate_sums(
 ) -> Evaluation:
     """Evaluate metrics from sums without the rows of every list; parameters as in `evaluate`."""
     counts, data = replicate_counts(sums, n_boot, random_state), sums.kept.to_data(sums.plan)
-    results = [
-        SummedResult.of(metric, _bound(metric, sums, data), sums, counts, n_permutations > 0)
-        for metric in metrics
-    ]
-    made: Any = tuple(results)
+    bound = {metric: _bound(metric, sums, data) for metric in metrics}
+    results = dict(
+        zip(bound, SummedResult.each(bound, sums, counts, n_permutations > 0), strict=True)
+    )
+    made: Any = tuple(results[metric] for metric in metrics)
     found = Evaluation(
         made, np.zeros(0), level=level, sample_size=sums.n_lists, n_queries=sums.n_lists,
         seed_state=random_state,

@@ -33,7 +33,7 @@ __all__ = [
 
 
 #: Version of the format of stored sums.
-FORMAT = 2
+FORMAT = 3
 #: Joins the names of crossed attributes.
 TIMES = " x "
 #: Default cutoffs, used if the lists are longer.

@@ -7,14 +7,18 @@ from typing import Any
 
 import numpy as np
 
+from ..kernels.column_names import CLAIM_COLUMNS
 from .block_columns import Block, Layout, fold_lists, measure_columns
 from .sums_plan import SumsPlan, View
 
 __all__ = [
     "SumsView",
     "add_lengths",
+    "add_margins",
     "add_views",
     "count_lengths",
+    "count_margins",
+    "margins_of",
     "measure_view",
     "spread",
     "spread_groups",
@@ -43,9 +47,15 @@ GROUP_AXES: dict[str, tuple[int, ...]] = {
     "ties": (),
     "lengths": (1,),
 }
+#: Those whose first axis has no fixed length.
+RAGGED = ("lengths", "margins")
 #: The arrays of a view with one row per bucket, and the others.
 BUCKETED = ("totals", "claims", "adjusted")
 NAMES = ("mean", "covariance", "given_covariance", "third", "fourth", "decided", "unknown")
+#: Most different counts of lists that are stored for a comparison of a recorded decision; more, and
+#: those that are not whole or as large as a field, are dropped for good.
+MOST_MARGINS = 10_000
+FIELD = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +86,9 @@ class SumsView:
 
     def __add__(self, other: "SumsView") -> "SumsView":
         """Return the sums over the lists of both."""
-        sums = {name: v + other.sums[name] for name, v in self.sums.items() if name != "lengths"}
+        sums = {name: v + other.sums[name] for name, v in self.sums.items() if name not in RAGGED}
         lengths, sums["lengths"] = add_lengths([self, other])
+        sums |= add_margins(self.sums, other.sums)
         return SumsView(sums, lengths)
 
     def regrouped(self, lookup: np.ndarray, n_groups: int) -> "SumsView":
@@ -89,6 +100,9 @@ class SumsView:
 
 def spread_groups(name: str, values: np.ndarray, lookup: np.ndarray, n_groups: int) -> np.ndarray:
     """Return an array of sums with its axes of groups extended, groups of now at ``lookup``."""
+    if name == "margins":
+        groups = lookup[values[:, 1].astype(np.int64)]
+        return np.column_stack([values[:, 0], groups, values[:, 2:]])
     for axis in GROUP_AXES[name]:
         old = lookup if name != "lengths" else np.append(0, lookup + 1)
         values = spread(values, axis, old, n_groups + (name == "lengths"))
@@ -121,6 +135,61 @@ def add_lengths(parts: Sequence[Any]) -> tuple[np.ndarray, np.ndarray]:
     return lengths, counts
 
 
+def count_margins(claims: np.ndarray, n_decisions: int) -> np.ndarray:
+    """Return how many lists have the same counts, for each decision and group.
+
+    A row has the decision, the group, then selected and all people of the group and of the other
+    side in a list, and the number of lists. A row without lists says that the counts of this
+    decision and group were dropped.
+    """
+    found = []
+    for e in range(n_decisions):
+        at = len(CLAIM_COLUMNS) + 4 * e
+        for g in range(claims.shape[1]):
+            rows = claims[claims[:, g, 0] > 0, g][:, [at + 2, 1, at + 3, 2]]
+            found.append(_distinct(e, g, rows, np.ones(len(rows))))
+    return np.concatenate(found) if found else np.zeros((0, 7))
+
+
+def _distinct(e: int, g: int, rows: np.ndarray, lists: np.ndarray) -> np.ndarray:
+    """Return the different counts of one comparison and their numbers of lists, as rows."""
+    whole = np.rint(rows)
+    fits = len(rows) == 0 or (np.abs(rows - whole).max() < 1e-6 and whole.max() < FIELD)
+    if not fits or (lists == 0).any():
+        return np.array([[e, g, 0, 0, 0, 0, 0]], dtype=np.float64)
+    fields = whole.astype(np.uint64)
+    key = np.zeros(len(rows), dtype=np.uint64)
+    for at in range(4):
+        key = key * np.uint64(FIELD) + fields[:, at]
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
+    if len(first) > MOST_MARGINS:
+        return np.array([[e, g, 0, 0, 0, 0, 0]], dtype=np.float64)
+    head = np.full((len(first), 2), [e, g], dtype=np.float64)
+    return np.column_stack([head, whole[first], np.bincount(inverse, lists, len(first))])
+
+
+def add_margins(a: Mapping[str, np.ndarray], b: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Return the counts of the lists of both, if both sums have them."""
+    if "margins" not in a or "margins" not in b:
+        return {}
+    both = np.concatenate([a["margins"], b["margins"]])
+    found = []
+    for e, g in sorted({(int(e), int(g)) for e, g in both[:, :2].tolist()}):
+        rows = both[(both[:, 0] == e) & (both[:, 1] == g)]
+        found.append(_distinct(e, g, rows[:, 2:6], rows[:, 6]))
+    return {"margins": np.concatenate(found) if found else both}
+
+
+def margins_of(sums: Mapping[str, np.ndarray], e: int, g: int) -> np.ndarray | None:
+    """Return the counts of one comparison in each list (4 x lists); None if they are not known."""
+    if "margins" not in sums:
+        return None
+    rows = sums["margins"][(sums["margins"][:, 0] == e) & (sums["margins"][:, 1] == g)]
+    if len(rows) == 0 or (rows[:, 6] == 0).any():
+        return None
+    return np.repeat(rows[:, 2:6], rows[:, 6].astype(np.int64), axis=0).T
+
+
 def measure_view(block: Block, plan: SumsPlan, view: View) -> SumsView:
     """Return the sums of a block of lists over the people of a view."""
     layout, inside = Layout.of(plan), np.ones(len(block.codes), dtype=bool)
@@ -143,6 +212,8 @@ def measure_view(block: Block, plan: SumsPlan, view: View) -> SumsView:
     sums = {name: fold_lists(columns[name], block.keys) for name in BUCKETED}
     sums |= {name: found[name] for name in NAMES}
     lengths, sums["lengths"] = count_lengths(people, columns["claims"])
+    if not plan.ks:
+        sums["margins"] = count_margins(columns["claims"], layout.n_decisions)
     return SumsView(sums, lengths) if not view.key else _only_compared(sums, lengths)
 
 

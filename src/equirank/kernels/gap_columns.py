@@ -11,6 +11,8 @@ __all__ = ["deal_labels", "measure_gaps"]
 
 #: Most grades of relevance that are counted one by one; more are counted by sorted trees.
 MOST_GRADES = 64
+#: A normaliser below this is that of a cut through the whole list, which is 0.
+ROUNDING = 1e-14
 #: Most label vectors whose groups are looked up in a table.
 MOST_VECTORS = 1 << 14
 
@@ -66,8 +68,8 @@ def _count_pairs(
 ) -> None:
     """Count the pairs of better and worse items by group, and those in wrong order, ties half."""
     tree = n_grades > MOST_GRADES
-    for g in range(n_groups):
-        for h in range(n_groups):
+    for g in range(n_groups + 1):
+        for h in range(n_groups + 1):
             wrong[g, h] = total[g, h] = 0.0
         for r in range(n_grades + 1):
             seen[g, r] = 0.0
@@ -76,41 +78,38 @@ def _count_pairs(
         stop = ends[i]
         if stop == i + 1 and not tree:  # the usual case, written out for speed
             c, r = code[i], grade[i]
-            if c >= 0:
-                for h in range(n_groups):
-                    wrong[c, h] += seen[h, r]
-                for at in range(r + 1, n_grades + 1):
-                    seen[c, at] += 1.0
+            for h in range(1, n_groups + 1):
+                wrong[c, h] += seen[h, r]
+            for at in range(r + 1, n_grades + 1):
+                seen[c, at] += 1.0
             i = stop
             continue
         share = 1.0 if stop - i == 1 else 0.5  # a block counts half before it is added, half after
         for half in range(2):
             for j in range(i, stop if half == 0 or share < 1.0 else i):
-                if code[j] >= 0:
-                    for h in range(n_groups):
-                        wrong[code[j], h] += share * _lower(seen[h], grade[j], tree)
+                for h in range(1, n_groups + 1):
+                    wrong[code[j], h] += share * _lower(seen[h], grade[j], tree)
             for j in range(i, stop if half == 0 else i):
-                if code[j] >= 0 and tree:
+                if tree:
                     at = grade[j] + 1
                     while at <= n_grades:
                         seen[code[j], at] += 1.0
                         at += at & -at
-                elif code[j] >= 0:
+                else:
                     for r in range(grade[j] + 1, n_grades + 1):
                         seen[code[j], r] += 1.0
         i = stop
     if not tree:
-        for g in range(n_groups):
+        for g in range(1, n_groups + 1):
             for r in range(1, n_grades):
                 count = seen[g, r + 1] - seen[g, r]
                 if count > 0:
-                    for h in range(n_groups):
+                    for h in range(1, n_groups + 1):
                         total[g, h] += count * seen[h, r]
         return
     for j in range(n):
-        if code[j] >= 0:
-            for h in range(n_groups):
-                total[code[j], h] += _lower(seen[h], grade[j], tree)
+        for h in range(1, n_groups + 1):
+            total[code[j], h] += _lower(seen[h], grade[j], tree)
 
 
 @compiled(reordered=True)
@@ -122,9 +121,9 @@ def _quotient(above: float, below_: float) -> float:
 def _pair_gaps(n_groups: int, wrong: np.ndarray, total: np.ndarray, out: np.ndarray) -> None:
     """Write the largest gap of accuracies between two groups, then each group's to all others."""
     largest = np.nan
-    for g in range(n_groups):
+    for g in range(1, n_groups + 1):
         mine = others = mine_wrong = others_wrong = 0.0
-        for h in range(n_groups):
+        for h in range(1, n_groups + 1):
             if h == g:
                 continue
             mine += total[g, h]
@@ -137,62 +136,73 @@ def _pair_gaps(n_groups: int, wrong: np.ndarray, total: np.ndarray, out: np.ndar
                 gap = abs(one - other)
                 if not np.isnan(gap) and not gap <= largest:
                     largest = gap
-        out[1 + g] = abs(
-            _quotient(mine - mine_wrong, mine) - _quotient(others - others_wrong, others)
-        )
+        out[g] = abs(_quotient(mine - mine_wrong, mine) - _quotient(others - others_wrong, others))
     out[0] = largest
 
 
 @compiled(reordered=True)
-def _exposure_gaps(
-    n: int, code: np.ndarray, n_groups: int, exposure: np.ndarray, work: np.ndarray, out: np.ndarray
-) -> None:
-    """Write the largest gap of mean exposure of a group and everyone else, then each group's."""
-    for g in range(n_groups):
-        work[0, g] = work[1, g] = 0.0
-    for i in range(n):
-        if code[i] >= 0:
-            work[0, code[i]] += exposure[i]
-            work[1, code[i]] += 1.0
-    whole = people = 0.0
-    for g in range(n_groups):
-        whole += work[0, g]
-        people += work[1, g]
-    out[0] = np.nan
-    for g in range(n_groups):
-        rest = _quotient(whole - work[0, g], people - work[1, g])
-        gap = abs(_quotient(work[0, g], work[1, g]) - rest)
-        out[1 + g] = gap
-        if not np.isnan(gap) and not gap <= out[0]:
-            out[0] = gap
-
-
-@compiled(reordered=True)
-def _merit_ratios(
+def _group_sums(
     n: int,
     code: np.ndarray,
     n_groups: int,
     exposure: np.ndarray,
     y: np.ndarray,
-    work: np.ndarray,
-    out: np.ndarray,
+    with_merit: bool,
+    sums: np.ndarray,
 ) -> None:
-    """Write the smallest ratio of exposure per merit to everyone else, then each group's."""
-    for g in range(n_groups):
-        work[0, g] = work[1, g] = 0.0
-    for i in range(n):
-        if code[i] >= 0:
-            work[0, code[i]] += exposure[i]
-            work[1, code[i]] += y[i]
+    """Write the exposure of each group, and its merit if wanted.
+
+    Slots alternate between two sums, so that an addition need not wait for the one before.
+    """
+    for g in range(n_groups + 1):
+        sums[0, g] = sums[1, g] = sums[2, g] = sums[3, g] = 0.0
+    if with_merit:
+        for i in range(0, n - 1, 2):
+            one, other = code[i], code[i + 1]
+            sums[0, one] += exposure[i]
+            sums[2, other] += exposure[i + 1]
+            sums[1, one] += y[i]
+            sums[3, other] += y[i + 1]
+    else:
+        for i in range(0, n - 1, 2):
+            sums[0, code[i]] += exposure[i]
+            sums[2, code[i + 1]] += exposure[i + 1]
+    if n % 2:
+        sums[0, code[n - 1]] += exposure[n - 1]
+        sums[1, code[n - 1]] += y[n - 1]
+    for g in range(n_groups + 1):
+        sums[0, g] += sums[2, g]
+        sums[1, g] += sums[3, g]
+
+
+@compiled(reordered=True)
+def _exposure_gaps(n_groups: int, sums: np.ndarray, size: np.ndarray, out: np.ndarray) -> None:
+    """Write the largest gap of mean exposure of a group and everyone else, then each group's."""
+    whole = people = 0.0
+    for g in range(1, n_groups + 1):
+        whole += sums[0, g]
+        people += size[g]
     out[0] = np.nan
-    for g in range(n_groups):
+    for g in range(1, n_groups + 1):
+        rest = _quotient(whole - sums[0, g], people - size[g])
+        gap = abs(_quotient(sums[0, g], size[g]) - rest)
+        out[g] = gap
+        if not np.isnan(gap) and not gap <= out[0]:
+            out[0] = gap
+
+
+@compiled(reordered=True)
+def _merit_ratios(n_groups: int, sums: np.ndarray, out: np.ndarray) -> None:
+    """Write the smallest ratio of exposure per merit to everyone else, then each group's."""
+    out[0] = np.nan
+    for g in range(1, n_groups + 1):
         rest = rest_merit = 0.0
-        for h in range(n_groups):
+        for h in range(1, n_groups + 1):
             if h != g:
-                rest += work[0, h]
-                rest_merit += work[1, h]
-        ratio = _quotient(_quotient(work[0, g], work[1, g]), _quotient(rest, rest_merit))
-        out[1 + g] = ratio
+                rest += sums[0, h]
+                rest_merit += sums[1, h]
+        ratio = _quotient(_quotient(sums[0, g], sums[1, g]), _quotient(rest, rest_merit))
+        out[g] = ratio
         if not np.isnan(ratio) and not ratio >= out[0]:
             out[0] = ratio
 
@@ -200,6 +210,7 @@ def _merit_ratios(
 @compiled(reordered=True)
 def _prefix_gaps(
     ends: np.ndarray,
+    tied: bool,
     code: np.ndarray,
     n_groups: int,
     limit: int,
@@ -214,51 +225,53 @@ def _prefix_gaps(
 ) -> None:
     """Write the largest normalised sum of differences of shares, then each group's (rND).
 
-    ``known`` has the expected number of people with a known label at each cut, ``worst`` the
-    normaliser of each group, ``size`` its number of people.
+    ``known`` has the inverse of the expected number of people with a known label at each cut (0 if
+    there are none), ``worst`` the normaliser of each group, ``size`` its number of people.
     """
-    for g in range(n_groups):
-        work[0, g] = work[2, g] = 0.0
+    for g in range(n_groups + 1):
+        work[0, g] = work[2, g] = work[3, g] = 0.0
     share = 1.0 / max(n_known, 1.0)
     cut, at, i = (2 if step == 1 else step), 0, 0
     while i < limit and cut <= limit:
         last = ends[i]
         if last - i == 1:  # slots without ties up to the next cut
-            last = i + 1
-            while last < min(cut, limit) and ends[last] == last + 1:
+            last = i + 1 if tied else cut
+            while last < cut and ends[last] == last + 1:
                 last += 1
-            for j in range(i, last):
-                if code[j] >= 0:
-                    work[0, code[j]] += 1.0
+            for j in range(i, last - 1, 2):  # two sums, as in `_group_sums`
+                work[0, code[j]] += 1.0
+                work[3, code[j + 1]] += 1.0
+            if (last - i) % 2:
+                work[0, code[last - 1]] += 1.0
             if last == cut:
-                if known[at] > 0:
-                    for g in range(n_groups):
-                        gap = abs(work[0, g] / known[at] - size[g] * share)
-                        work[2, g] += weights[cut] * gap
+                weight = weights[cut] if known[at] > 0 else 0.0
+                for g in range(1, n_groups + 1):
+                    gap = abs((work[0, g] + work[3, g]) * known[at] - size[g] * share)
+                    work[2, g] += weight * gap
                 at += 1
                 cut += step
             i = last
             continue
-        for g in range(n_groups):
-            work[1, g] = 0.0
+        for g in range(n_groups + 1):
+            work[0, g] += work[3, g]
+            work[1, g] = work[3, g] = 0.0
         for j in range(i, last):
-            if code[j] >= 0:
-                work[1, code[j]] += 1.0
+            work[1, code[j]] += 1.0
         while cut <= limit and cut <= last:
             if known[at] > 0:
-                part, scale = (cut - i) / (last - i), 1.0 / known[at]
-                for g in range(n_groups):
+                part = (cut - i) / (last - i)
+                for g in range(1, n_groups + 1):
                     count = work[0, g] + work[1, g] * part
-                    work[2, g] += weights[cut] * abs(count * scale - size[g] * share)
+                    work[2, g] += weights[cut] * abs(count * known[at] - size[g] * share)
             at += 1
             cut += step
-        for g in range(n_groups):
+        for g in range(n_groups + 1):
             work[0, g] += work[1, g]
         i = last
     out[0] = np.nan
-    for g in range(n_groups):
+    for g in range(1, n_groups + 1):
         value = work[2, g] / worst[g] if worst[g] > 0 else np.nan
-        out[1 + g] = value
+        out[g] = value
         if not np.isnan(value) and not value <= out[0]:
             out[0] = value
 
@@ -267,35 +280,31 @@ def _prefix_gaps(
 def _prefix_limits(
     ends: np.ndarray,
     code: np.ndarray,
-    n: int,
     n_groups: int,
     limit: int,
     step: int,
+    size: np.ndarray,
     known: np.ndarray,
     worst: np.ndarray,
-    size: np.ndarray,
 ) -> float:
-    """Write known people of each cut, normalisers and sizes of groups; return all known people."""
+    """Write the inverse of the known people of each cut, and normalisers; return all known."""
     n_known = 0.0
-    for g in range(n_groups):
-        size[g] = worst[g] = 0.0
-    for i in range(n):
-        if code[i] >= 0:
-            size[code[i]] += 1.0
-            n_known += 1.0
+    for g in range(1, n_groups + 1):
+        worst[g] = 0.0
+        n_known += size[g]
     cut, at, i, before = (2 if step == 1 else step), 0, 0, 0.0
     while i < limit and cut <= limit:
         last = ends[i]
         inside = 0.0
         for j in range(i, last):
-            inside += 1.0 if code[j] >= 0 else 0.0
+            inside += 1.0 if code[j] > 0 else 0.0
         while cut <= limit and cut <= last:
             known[at] = before + inside * (cut - i) / (last - i)
             at += 1
             cut += step
         before += inside
         i = last
-    for g in range(n_groups):
+    for g in range(1, n_groups + 1):
         if not 0 < size[g] < n_known:
             continue
         low = high = 0.0
@@ -307,7 +316,9 @@ def _prefix_limits(
                 low += weight * abs(least / known[c] - share)
                 high += weight * abs(min(known[c], size[g]) / known[c] - share)
             cut += step
-        worst[g] = max(low, high)
+        worst[g] = max(low, high) if max(low, high) > ROUNDING else 0.0
+    for c in range(at):
+        known[c] = 1.0 / known[c] if known[c] > 0 else 0.0
     return n_known
 
 
@@ -351,16 +362,8 @@ def _sorted_vectors(
 
 
 @compiled(reordered=True)
-def _relabel(
-    n: int,
-    vector: np.ndarray,
-    order: np.ndarray,
-    ends: np.ndarray,
-    n_cells: int,
-    key: np.uint64,
-    drawn: np.ndarray,
-) -> None:
-    """Deal sorted label vectors among the slots of each cell."""
+def _relabel(vector: np.ndarray, ends: np.ndarray, n_cells: int, key: np.uint64) -> None:
+    """Shuffle label vectors within each cell."""
     start = 0
     for c in range(n_cells):
         stop = ends[c]
@@ -374,8 +377,6 @@ def _relabel(
                 other = start + below(bits << np.uint64(32), i - start + 1)
                 vector[i], vector[other] = vector[other], vector[i]
                 i -= 1
-        for i in range(start, stop):
-            drawn[order[i]] = vector[i]
         start = stop
 
 
@@ -383,7 +384,7 @@ def _relabel(
 def _code(
     vector: int, k: int, n_single: int, width: np.ndarray, parts: np.ndarray, single: np.ndarray
 ) -> int:
-    """Return the group of a label vector in a key, -1 if unknown."""
+    """Return the group of a label vector in a key, from 1 on; 0 if unknown."""
     rest = vector
     for a in range(n_single - 1, -1, -1):
         single[a] = rest % (width[a] + 1) - 1
@@ -392,37 +393,45 @@ def _code(
     if parts[k, 1] >= 0:
         other = single[parts[k, 1]]
         one = one * width[parts[k, 1]] + other if one >= 0 else -1
-    return -1 if one < 0 or other < 0 else one
+    return 0 if one < 0 or other < 0 else one + 1
 
 
 @compiled(reordered=True)
 def _codes(
     n: int,
     vector: np.ndarray,
+    order: np.ndarray,
     n_single: int,
     width: np.ndarray,
     parts: np.ndarray,
     table: np.ndarray,
     code: np.ndarray,
 ) -> None:
-    """Write the group of each slot in each key, by a table of all label vectors if there is one."""
+    """Write the group of each slot in each key, by a table of all label vectors if there is one.
+
+    Label vector i is that of slot ``order[i]``; without an order, that of slot i.
+    """
     single = np.zeros(n_single, dtype=np.int64)
     for k in range(len(parts)):
-        if table.shape[1] > 0:
+        if table.shape[1] == 0:
             for i in range(n):
-                code[k, i] = table[k, vector[i]]
+                slot = order[i] if len(order) else i
+                code[k, slot] = _code(vector[i], k, n_single, width, parts, single)
+        elif len(order):
+            for i in range(n):
+                code[k, order[i]] = table[k, vector[i]]
         else:
             for i in range(n):
-                code[k, i] = _code(vector[i], k, n_single, width, parts, single)
+                code[k, i] = table[k, vector[i]]
 
 
 @compiled(reordered=True)
 def _code_table(n_single: int, width: np.ndarray, parts: np.ndarray) -> np.ndarray:
-    """Return the group of every label vector in every key; without entries if there are many."""
+    """Return the group of every label vector in every key (`_code`); no entries if many."""
     size = 1
     for a in range(n_single):
         size *= width[a] + 1
-    table = np.zeros((len(parts), size if size <= MOST_VECTORS else 0), dtype=np.int64)
+    table = np.zeros((len(parts), size if size <= MOST_VECTORS else 0), dtype=np.uint32)
     single = np.zeros(n_single, dtype=np.int64)
     for k in range(len(parts)):
         for vector in range(table.shape[1]):
@@ -486,19 +495,24 @@ def measure_gaps(
         most = max(most, sizes[k])
     n_single, n_keys, n_gaps = codes.shape[1], len(parts), len(kinds)
     mine, exposure = np.zeros(longest), np.zeros(longest)
-    vector, drawn = np.zeros(longest, dtype=np.int64), np.zeros(longest, dtype=np.int64)
-    dealt, cell = np.zeros(longest, dtype=np.int64), np.zeros(longest, dtype=np.int64)
+    vector, dealt = np.zeros(longest, dtype=np.int64), np.zeros(longest, dtype=np.int64)
+    cell, order = np.zeros(longest, dtype=np.int64), np.zeros(longest, dtype=np.int64)
     grade, block = np.zeros(longest, dtype=np.int64), np.zeros(longest, dtype=np.int64)
-    ends, order = np.zeros(1 << n_single, dtype=np.int64), np.zeros(longest, dtype=np.int64)
-    code = np.zeros((n_keys, longest), dtype=np.int64)
+    ends, same = np.zeros(1 << n_single, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    code = np.zeros((n_keys, longest), dtype=np.uint32)
     known, n_known = np.zeros((n_gaps, longest + 1)), np.zeros(n_gaps)
-    worst, size = np.zeros((n_gaps, most)), np.zeros((n_gaps, most))
-    work, out = np.zeros((3, most)), np.zeros(most + 1)
-    wrong, total = np.zeros((most, most)), np.zeros((most, most))
-    with_pairs = False
+    worst, size = np.zeros((n_gaps, most + 1)), np.zeros((n_keys, most + 1))
+    work, out = np.zeros((4, most + 1)), np.zeros(most + 1)
+    wrong, total = np.zeros((most + 1, most + 1)), np.zeros((most + 1, most + 1))
+    sums, with_sums = np.zeros((n_keys, 4, most + 1)), np.zeros(n_keys, dtype=np.bool_)
+    with_merit, with_pairs = np.zeros(n_keys, dtype=np.bool_), False
     for j in range(n_gaps):
         with_pairs = with_pairs or kinds[j] >= 3
-    seen = np.zeros((most if with_pairs else 1, max(longest, MOST_GRADES) + 2))
+        with_sums[gap_keys[j]] |= kinds[j] == 0 or kinds[j] == 2
+        with_merit[gap_keys[j]] |= kinds[j] == 2
+    seen = np.zeros(
+        (most + 1 if with_pairs else 1, max(longest, most, MOST_GRADES) + 2), dtype=np.int64
+    )
     counts = np.zeros(values.shape[1])
     table = _code_table(n_single, width, parts)
     weights = np.zeros(longest + 1)
@@ -506,10 +520,11 @@ def measure_gaps(
         weights[cut] = 1.0 / np.log2(cut)
     for q in range(len(offsets) - 1):
         s, n = offsets[q], offsets[q + 1] - offsets[q]
-        unknown = False
+        unknown = tied = False
         for i in range(n):
             b, e = begin[s + i] - s, end[s + i] - s
             block[i] = e
+            tied = tied or e - b > 1
             exposure[i] = (discount_sums[e] - discount_sums[b]) / (e - b) if i < shown[q] else 0.0
             mine[i] = y[s + i] if len(y) else 0.0
             mixed, mask = 0, 0
@@ -521,15 +536,22 @@ def measure_gaps(
         n_grades = _grades(mine, n, grade) if with_pairs else 0
         for draw in range(n_twins + 1):
             if draw == 0:
-                drawn[:n] = vector[:n]
+                _codes(n, vector, same, n_single, width, parts, table, code)
+                for k in range(n_keys):
+                    size[k] = 0.0
+                    for i in range(n):
+                        size[k, code[k, i]] += 1.0
             else:
                 if draw == 1:
                     n_cells = _sorted_vectors(
                         n, vector, n_single, width, unknown, cell, order, ends, dealt
                     )
                 key = key_of(key_of(seed, keys[q]), np.uint64(draw))
-                _relabel(n, dealt, order, ends, n_cells, key, drawn)
-            _codes(n, drawn, n_single, width, parts, table, code)
+                _relabel(dealt, ends, n_cells, key)
+                _codes(n, dealt, order if unknown else same, n_single, width, parts, table, code)
+            for k in range(n_keys):
+                if with_sums[k]:
+                    _group_sums(n, code[k], sizes[k], exposure, mine, with_merit[k], sums[k])
             for j in range(n_gaps):
                 k, at = gap_keys[j], first_target[j]
                 here = sizes[k]
@@ -539,28 +561,18 @@ def measure_gaps(
                         _add_pairs(here, wrong, total, first[k], pairs, pairs_with_others)
                     continue
                 if kinds[j] == 0:
-                    _exposure_gaps(n, code[k], here, exposure, work, out)
+                    _exposure_gaps(here, sums[k], size[k], out)
                 elif kinds[j] == 1:
                     if draw == 0:
                         n_known[j] = _prefix_limits(
-                            block, code[k], n, here, shown[q], step, known[j], worst[j], size[j]
+                            block, code[k], here, shown[q], step, size[k], known[j], worst[j]
                         )
                     _prefix_gaps(
-                        block,
-                        code[k],
-                        here,
-                        shown[q],
-                        step,
-                        known[j],
-                        worst[j],
-                        size[j],
-                        n_known[j],
-                        weights,
-                        work,
-                        out,
-                    )
+                        block, tied, code[k], here, shown[q], step, known[j], worst[j], size[k],
+                        n_known[j], weights, work, out,
+                    )  # fmt: skip
                 elif kinds[j] == 2:
-                    _merit_ratios(n, code[k], here, exposure, mine, work, out)
+                    _merit_ratios(here, sums[k], out)
                 else:
                     _count_pairs(n, block, code[k], here, grade, n_grades, seen, wrong, total)
                     _pair_gaps(here, wrong, total, out)
@@ -590,13 +602,14 @@ def _add_pairs(
     for g in range(n_groups):
         others = others_wrong = 0.0
         for h in range(n_groups):
-            if total[g, h] > 0:
-                pairs[first + g, first + h, 0] += (total[g, h] - wrong[g, h]) / total[g, h]
+            all_pairs, wrong_pairs = total[1 + g, 1 + h], wrong[1 + g, 1 + h]
+            if all_pairs > 0:
+                pairs[first + g, first + h, 0] += (all_pairs - wrong_pairs) / all_pairs
                 pairs[first + g, first + h, 1] += 1.0
-                pairs[first + g, first + h, 2] += total[g, h]
+                pairs[first + g, first + h, 2] += all_pairs
             if h != g:
-                others += total[g, h]
-                others_wrong += wrong[g, h]
+                others += all_pairs
+                others_wrong += wrong_pairs
         if others > 0:
             with_others[first + g, 0] += (others - others_wrong) / others
             with_others[first + g, 1] += 1.0
@@ -618,8 +631,8 @@ def deal_labels(
     """
     n_slots, n_single = codes.shape
     found = np.empty((n_twins, n_slots, n_single), dtype=np.int64)
-    vector, drawn = np.zeros(n_slots, dtype=np.int64), np.zeros(n_slots, dtype=np.int64)
-    dealt, cell = np.zeros(n_slots, dtype=np.int64), np.zeros(n_slots, dtype=np.int64)
+    vector, dealt = np.zeros(n_slots, dtype=np.int64), np.zeros(n_slots, dtype=np.int64)
+    cell = np.zeros(n_slots, dtype=np.int64)
     ends, order = np.zeros(1 << n_single, dtype=np.int64), np.zeros(n_slots, dtype=np.int64)
     for q in range(len(offsets) - 1):
         s, n = offsets[q], offsets[q + 1] - offsets[q]
@@ -632,10 +645,10 @@ def deal_labels(
         n_cells = _sorted_vectors(n, vector, n_single, width, unknown, cell, order, ends, dealt)
         for draw in range(1, n_twins + 1):
             key = key_of(key_of(seed, keys[q]), np.uint64(draw))
-            _relabel(n, dealt, order, ends, n_cells, key, drawn)
+            _relabel(dealt, ends, n_cells, key)
             for i in range(n):
-                rest = drawn[i]
+                rest = dealt[i]
                 for a in range(n_single - 1, -1, -1):
-                    found[draw - 1, s + i, a] = rest % (width[a] + 1) - 1
+                    found[draw - 1, s + order[i], a] = rest % (width[a] + 1) - 1
                     rest //= width[a] + 1
     return found

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ...core.closed_shuffles import MOST_EXACT
 from ...core.list_sums import ListSums
 from ...core.outcomes import Decision
+from ...core.sums_views import margins_of
 from ...core.table import Table, make_table
 from ...kernels.column_names import CLAIM_COLUMNS, TOTAL_COLUMNS
 from ...kernels.prefixes import wilson_interval
@@ -46,9 +48,10 @@ def decisions_table(plan: Plan) -> Table:
     else with a known label, or the reference. ``ratio`` compares within lists and has the interval
     of the Mantel-Haenszel ratio; ``pooled_ratio`` and ``z`` take all people as one list, and
     ``highest_ratio`` is the rate divided by the highest rate of a group. ``exact_p``, ``mid_p`` and
-    ``flip`` need whole counts, so ties at a cutoff leave them out. From sums over lists there are
-    neither exact p-values nor Breslow and Day's test. At a stage, ``overall_rate`` and
-    ``overall_ratio`` are those of everyone instead of those who reached it.
+    ``flip`` need whole counts, so ties at a cutoff leave them out. Sums over lists have exact
+    p-values (up to 20,000 lists) and Breslow and Day's test of recorded decisions only, if at most
+    10,000 different counts occur. At a stage, ``overall_rate`` and ``overall_ratio`` are those of
+    everyone instead of those who reached it.
     """
     rows = [
         row
@@ -147,6 +150,7 @@ def _summed_rows(plan: Plan, sums: ListSums, each: Audited, at: int) -> list[dic
         )  # fmt: skip
         lacking = (expected - chosen, at_rate - chosen) if within.lists else (np.nan, np.nan)
         row = head | _of_ratio(within, (a, n1, b, n2), *lacking)
+        row |= _exact(margins_of(source.sums, e, g), (a, n1, b, n2))
         rows.append(row | _overall(decision, overall, code, other))
     return rows
 
@@ -223,11 +227,22 @@ def _compared(
     totals = [float(part.sum()) for part in counts]
     lacking = shortfall(*counts)
     row = _of_ratio(within, totals, lacking.estimate, lacking.against_reference)
-    row["breslow_day_p"] = breslow_day(*counts).p_value
-    stacked = np.stack(counts)
-    if np.abs(stacked - np.rint(stacked)).max() > WHOLE:
+    return row | _exact(np.stack(counts), totals)
+
+
+def _exact(counts: np.ndarray | None, totals: Sequence[float]) -> dict[str, Any]:
+    """Return the cells that need the counts of each list, or whole totals."""
+    row: dict[str, Any] = {}
+    parts = np.array(totals)[:, None] if counts is None else counts
+    if counts is not None:
+        row["breslow_day_p"] = breslow_day(*counts).p_value
+    if np.abs(parts - np.rint(parts)).max() > WHOLE:
         return row
-    exact, moved = exact_over_lists(*np.rint(stacked)), flips(*np.rint(totals))
-    row |= {"exact_p": exact.p_value, "mid_p": exact.mid_p}
-    row |= {"flip": "yes" if moved.flip else "no", "to_four_fifths": float(moved.to_four_fifths)}
-    return row
+    if counts is not None and counts.shape[1] <= MOST_EXACT:
+        exact = exact_over_lists(*np.rint(counts))
+        row |= {"exact_p": exact.p_value, "mid_p": exact.mid_p}
+    moved = flips(*np.rint(totals))
+    return row | {
+        "flip": "yes" if moved.flip else "no",
+        "to_four_fifths": float(moved.to_four_fifths),
+    }
