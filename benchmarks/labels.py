@@ -7,7 +7,7 @@ it is not. 5. Verdicts are rarely
 wrong if labels are missing by group and position. 7. A million rows.
 Lists of 40 people with two groups are drawn from two populations; the truth is the value of 80,000
 lists with all labels.
-Run: python benchmarks/labels.py
+Run: python benchmarks/labels.py (``--points 4a`` for one point)
 """
 
 import argparse
@@ -297,8 +297,6 @@ def corrected_coverage(kind, how, truth, runs, n_lists, seed):
         model = Open(**vars(model_of(knowledge(rng, how, values, side), values, offsets)))
         for label, name, measure, average in (*MEASURES, *WITHIN):
             goal = truth[label]
-            if n_lists == 1:
-                goal = complete_values(values[name], side, model, measure, average)[0]
             found = corrected_measure(
                 model, 0, values[name], measure=measure, average=average, n_boot=150, seed=run
             )
@@ -307,6 +305,27 @@ def corrected_coverage(kind, how, truth, runs, n_lists, seed):
     return {
         label: (covered[label] / max(runs - absent[label], 1), absent[label] / runs)
         for label in truth
+    }
+
+
+def one_list_coverage(kind, how, runs, seed):
+    """Return the coverage of the list's own value, and the share without an estimate."""
+    rng = np.random.default_rng(seed)
+    covered = dict.fromkeys((which[0] for which in MEASURES), 0)
+    given = dict(covered)
+    for run in range(runs):
+        values, side, offsets = population(rng, 1, *POPULATIONS[kind])
+        model = model_of(knowledge(rng, how, values, side), values, offsets)
+        for label, name, measure, average in MEASURES:
+            goal = complete_values(values[name], side, model, measure, average)[0]
+            found = corrected_measure(
+                model, 0, values[name], measure=measure, average=average, seed=run
+            )
+            given[label] += bool(np.isfinite(goal) and not found.reason)
+            covered[label] += found.low - 1e-9 <= goal <= found.high + 1e-9
+    return {
+        label: (covered[label] / max(number, 1), 1 - number / runs)
+        for label, number in given.items()
     }
 
 
@@ -419,15 +438,11 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--only", default="", help="part of the name of a measure, for point 3")
+    parser.add_argument("--points", default=",".join(POINTS), help="such as 3,4a")
     options = parser.parse_args()
     begin = perf_counter()
-    compare_with_brute_force(seed=options.seed)
-    nothing_unknown()
-    bounds_section(options)
-    corrected_section(options)
-    adjusted_section(options)
-    verdict_section(options)
-    time_rows()
+    for point in options.points.split(","):
+        POINTS[point](options)
     print(f"{perf_counter() - begin:.0f} s, {CPU[0] + process_time():.0f} s of CPU")
 
 
@@ -470,19 +485,33 @@ def corrected_section(options):
         if kind == "16% group" or how in (*COMMON, *FALSE):
             runs = options.runs if how in TRUE else options.runs // 5
             cells.append((kind, how, truth[kind], runs, options.lists, options.seed + len(cells)))
-    for how in ("missing 20%", "flips 20%"):
-        cells.append(("30% group", how, truth["30% group"], options.runs // 5, 1, options.seed))
     found, everything = in_parallel(options, corrected_coverage, cells), []
-    for (kind, how, _, _, n_lists, _), each in zip(cells, found, strict=True):
+    for (kind, how, *_), each in zip(cells, found, strict=True):
         coverage = np.array([covered for covered, _ in each.values()])
         absent = max(gone for _, gone in each.values())
         least = min(each, key=lambda label: each[label][0])
-        if how in TRUE and n_lists > 1:
+        if how in TRUE:
             everything += coverage.tolist()
         ends = f"{coverage.min():6.1%} {coverage.mean():6.1%} {coverage.max():6.1%}"
-        name = kind if n_lists > 1 else "one list"
-        print(f"   {name:10} {how:36} {ends} {absent:6.1%}  {least}")
+        print(f"   {kind:10} {how:36} {ends} {absent:6.1%}  {least}")
     print(f"   assumptions true: mean {np.mean(everything):.1%}, least {min(everything):.1%}")
+
+
+def one_list_section(options):
+    """Print the coverage of corrected intervals of one list."""
+    print(f"4a. One list of {LENGTH} people, corrected (95%): least, mean and most; no estimate")
+    cells = [(kind, how, options.runs, options.seed)
+             for kind, how in product(POPULATIONS, TRUE)
+             if not how.startswith(("checked", "flips 40%"))]  # fmt: skip
+    found = in_parallel(options, one_list_coverage, cells)
+    for (kind, how, *_), each in zip(cells, found, strict=True):
+        coverage = np.array([covered for covered, _ in each.values()])
+        absent = max(gone for _, gone in each.values())
+        least = min(each, key=lambda label: each[label][0])
+        ends = f"{coverage.min():6.1%} {coverage.mean():6.1%} {coverage.max():6.1%}"
+        print(f"   {kind:10} {how:36} {ends} {absent:6.1%}  {least}")
+    every = [covered for each in found for covered, _ in each.values()]
+    print(f"   mean {np.mean(every):.1%}, least {min(every):.1%}")
 
 
 def adjusted_section(options):
@@ -508,6 +537,17 @@ def verdict_section(options):
     for (share, effect, *_), (whatever, unless) in zip(cells, found, strict=True):
         print(f"   group {share:.0%}, effect {effect:g}: {whatever:6.1%} {unless:6.1%}")
 
+
+POINTS = {
+    "1": lambda options: compare_with_brute_force(seed=options.seed),
+    "2": lambda _: nothing_unknown(),
+    "3": bounds_section,
+    "4": corrected_section,
+    "4a": one_list_section,
+    "4b": adjusted_section,
+    "5": verdict_section,
+    "7": lambda _: time_rows(),
+}
 
 if __name__ == "__main__":
     main()
