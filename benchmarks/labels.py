@@ -24,6 +24,7 @@ from equirank.kernels.prefix_bounds import prefix_range
 from equirank.kernels.prefixes import share_distance, two_group_divergence
 from equirank.statistics.corrected_labels import complete_values, corrected_measure
 from equirank.statistics.label_model import LabelModel, label_model, position_bands
+from equirank.statistics.membership_sums import Interval, change_interval
 from equirank.statistics.metric_bounds import ratio_to_best
 from equirank.statistics.parity_breakdown import check_parity
 from equirank.statistics.unknown_labels import bounds_of_sides
@@ -44,6 +45,12 @@ WITHIN = (
     ("mean position, pooled", "position", "mean", "people"),
     ("position difference, within", "position", "difference", "within"),
     ("exposure gap, within", "exposure", "difference", "within"),
+    ("impact ratio, within", "selected", "ratio", "within"),
+)
+#: Measures of changes between two files.
+CHANGES = (
+    ("position difference, within", "position", "difference", "within"),
+    ("exposure", "exposure", "mean", "people"),
     ("impact ratio, within", "selected", "ratio", "within"),
 )
 HIDDEN = ("at random", "by position", "by group and position", "low edge", "high edge")
@@ -345,6 +352,10 @@ def adjusted_population(rng, n_lists, what, share, effect):
     lists = np.repeat(np.arange(n_lists), LENGTH)
     if what == "change":
         return position - earlier, position, group.ravel().astype(np.int8)
+    if what == "NDCG gain":
+        grade = np.searchsorted([0.5, 1.2, 1.8], merit.ravel())
+        gain = (2.0**grade - 1) / np.log2(position + 1)
+        return within_cells(gain, 4 * lists + grade), position, group.ravel().astype(np.int8)
     cuts = [0.0] if what == "given an attribute" else [-0.8, -0.3, 0.3, 0.8]
     stratum = np.searchsorted(cuts, merit.ravel())
     return within_cells(position, 5 * lists + stratum), position, group.ravel().astype(np.int8)
@@ -354,11 +365,12 @@ def adjusted_coverage(what, how, share, effect, runs, n_lists, seed):
     """Return the coverage of corrected differences of adjusted values."""
     rng = np.random.default_rng(seed)
     truth, covered = [], 0
+    measure = "excess" if what == "NDCG gain" else "difference"
     for _ in range(2):
         values, _, side = adjusted_population(rng, 10_000, what, share, effect)
         whole = model_of(Attribute((1 - side).astype(np.int32), ("a", "b")), {"position": values},
                          np.arange(10_001) * LENGTH)  # fmt: skip
-        truth.append(complete_values(values, side, whole, "difference", "within")[0])
+        truth.append(complete_values(values, side, whole, measure, "within")[0])
     for run in range(runs):
         values, position, side = adjusted_population(rng, n_lists, what, share, effect)
         offsets = np.arange(n_lists + 1) * LENGTH
@@ -366,10 +378,36 @@ def adjusted_coverage(what, how, share, effect, runs, n_lists, seed):
         model = Open(**vars(label_model(labels, offsets,
                                         residual_bands(values, position, offsets))))  # fmt: skip
         found = corrected_measure(
-            model, 0, values, measure="difference", average="within", n_boot=150, seed=run
+            model, 0, values, measure=measure, average="within", n_boot=150, seed=run
         )
         covered += found.low <= np.mean(truth) <= found.high
     return covered / runs
+
+
+def file_coverage(which, how, runs, n_lists, seed):
+    """Return the coverage of corrected changes between two files of different lists."""
+    _, name, measure, average = which
+    rng = np.random.default_rng(seed)
+    files, ratio = ((0.3, 0.5), (0.3, 0.1)), measure != "difference"
+    truth, covered, given = [], 0, 0
+    for share, effect in files:
+        values, side, offsets = population(rng, 20_000, share, effect)
+        whole = model_of(Attribute((1 - side).astype(np.int32), ("a", "b")), values, offsets)
+        truth.append(complete_values(values[name], side, whole, measure, average)[0])
+    goal = truth[0] / truth[1] if ratio else truth[0] - truth[1]
+    for run in range(runs):
+        ends = []
+        for share, effect in files:
+            values, side, offsets = population(rng, n_lists, share, effect)
+            model = Open(**vars(model_of(knowledge(rng, how, values, side), values, offsets)))
+            found = corrected_measure(
+                model, 0, values[name], measure=measure, average=average, n_boot=150, seed=run
+            )
+            ends.append(Interval(found.value, found.low, found.high))
+        low, high = change_interval(*ends, ratio=ratio)[1:]
+        given += not np.isnan(low)
+        covered += low <= goal <= high
+    return covered / max(given, 1)
 
 
 def wrong_verdicts(share, effect, runs, n_lists, seed):
@@ -522,9 +560,21 @@ def adjusted_section(options):
     cells = [(what, how, share, effect, options.runs * 2 // 5, options.lists, options.seed + 7)
              for what, how in product(kinds, hows)
              for share, effect in ((0.3, 0.5), (0.3, 0.0))]  # fmt: skip
+    cells += [("NDCG gain", how, share, effect, options.runs * 2 // 5, options.lists, options.seed)
+              for how in ("missing 20%", "missing by position 20%", "flips 20%")
+              for share, effect in ((0.3, 0.5), (0.16, 0.8))]  # fmt: skip
     found = in_parallel(options, adjusted_coverage, cells)
-    for (what, how, _, effect, *_), covered in zip(cells, found, strict=True):
-        print(f"   {what:20} {how:26} effect {effect:g}: {covered:6.1%}")
+    for (what, how, share, effect, *_), covered in zip(cells, found, strict=True):
+        print(f"   {what:20} {how:26} group {share:.0%}, effect {effect:g}: {covered:6.1%}")
+    found = [f for f, cell in zip(found, cells, strict=True) if cell[0] != "NDCG gain"]
+    print(f"   mean {np.mean(found):.1%}, least {min(found):.1%}")
+    print("4c. Changes between two files of different lists, corrected (95%): coverage")
+    hows = ("missing 20%", "missing by position 20%", "flips 20%", "checked 30%")
+    cells = [(which, how, options.runs * 2 // 5, options.lists, options.seed + 9)
+             for which, how in product(CHANGES, hows)]  # fmt: skip
+    found = in_parallel(options, file_coverage, cells)
+    for (which, how, *_), covered in zip(cells, found, strict=True):
+        print(f"   {which[0]:28} {how:26} {covered:6.1%}")
     print(f"   mean {np.mean(found):.1%}, least {min(found):.1%}")
 
 
