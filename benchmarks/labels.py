@@ -7,7 +7,7 @@ it is not. 5. Verdicts are rarely
 wrong if labels are missing by group and position. 7. A million rows.
 Lists of 40 people with two groups are drawn from two populations; the truth is the value of 80,000
 lists with all labels.
-Run: python benchmarks/labels.py
+Run: python benchmarks/labels.py (``--points 4a`` for one point)
 """
 
 import argparse
@@ -24,6 +24,7 @@ from equirank.kernels.prefix_bounds import prefix_range
 from equirank.kernels.prefixes import share_distance, two_group_divergence
 from equirank.statistics.corrected_labels import complete_values, corrected_measure
 from equirank.statistics.label_model import LabelModel, label_model, position_bands
+from equirank.statistics.membership_sums import Interval, change_interval
 from equirank.statistics.metric_bounds import ratio_to_best
 from equirank.statistics.parity_breakdown import check_parity
 from equirank.statistics.unknown_labels import bounds_of_sides
@@ -44,6 +45,12 @@ WITHIN = (
     ("mean position, pooled", "position", "mean", "people"),
     ("position difference, within", "position", "difference", "within"),
     ("exposure gap, within", "exposure", "difference", "within"),
+    ("impact ratio, within", "selected", "ratio", "within"),
+)
+#: Measures of changes between two files.
+CHANGES = (
+    ("position difference, within", "position", "difference", "within"),
+    ("exposure", "exposure", "mean", "people"),
     ("impact ratio, within", "selected", "ratio", "within"),
 )
 HIDDEN = ("at random", "by position", "by group and position", "low edge", "high edge")
@@ -297,8 +304,6 @@ def corrected_coverage(kind, how, truth, runs, n_lists, seed):
         model = Open(**vars(model_of(knowledge(rng, how, values, side), values, offsets)))
         for label, name, measure, average in (*MEASURES, *WITHIN):
             goal = truth[label]
-            if n_lists == 1:
-                goal = complete_values(values[name], side, model, measure, average)[0]
             found = corrected_measure(
                 model, 0, values[name], measure=measure, average=average, n_boot=150, seed=run
             )
@@ -307,6 +312,27 @@ def corrected_coverage(kind, how, truth, runs, n_lists, seed):
     return {
         label: (covered[label] / max(runs - absent[label], 1), absent[label] / runs)
         for label in truth
+    }
+
+
+def one_list_coverage(kind, how, runs, seed):
+    """Return the coverage of the list's own value, and the share without an estimate."""
+    rng = np.random.default_rng(seed)
+    covered = dict.fromkeys((which[0] for which in MEASURES), 0)
+    given = dict(covered)
+    for run in range(runs):
+        values, side, offsets = population(rng, 1, *POPULATIONS[kind])
+        model = model_of(knowledge(rng, how, values, side), values, offsets)
+        for label, name, measure, average in MEASURES:
+            goal = complete_values(values[name], side, model, measure, average)[0]
+            found = corrected_measure(
+                model, 0, values[name], measure=measure, average=average, seed=run
+            )
+            given[label] += bool(np.isfinite(goal) and not found.reason)
+            covered[label] += found.low - 1e-9 <= goal <= found.high + 1e-9
+    return {
+        label: (covered[label] / max(number, 1), 1 - number / runs)
+        for label, number in given.items()
     }
 
 
@@ -326,6 +352,10 @@ def adjusted_population(rng, n_lists, what, share, effect):
     lists = np.repeat(np.arange(n_lists), LENGTH)
     if what == "change":
         return position - earlier, position, group.ravel().astype(np.int8)
+    if what == "NDCG gain":
+        grade = np.searchsorted([0.5, 1.2, 1.8], merit.ravel())
+        gain = (2.0**grade - 1) / np.log2(position + 1)
+        return within_cells(gain, 4 * lists + grade), position, group.ravel().astype(np.int8)
     cuts = [0.0] if what == "given an attribute" else [-0.8, -0.3, 0.3, 0.8]
     stratum = np.searchsorted(cuts, merit.ravel())
     return within_cells(position, 5 * lists + stratum), position, group.ravel().astype(np.int8)
@@ -335,11 +365,12 @@ def adjusted_coverage(what, how, share, effect, runs, n_lists, seed):
     """Return the coverage of corrected differences of adjusted values."""
     rng = np.random.default_rng(seed)
     truth, covered = [], 0
+    measure = "excess" if what == "NDCG gain" else "difference"
     for _ in range(2):
         values, _, side = adjusted_population(rng, 10_000, what, share, effect)
         whole = model_of(Attribute((1 - side).astype(np.int32), ("a", "b")), {"position": values},
                          np.arange(10_001) * LENGTH)  # fmt: skip
-        truth.append(complete_values(values, side, whole, "difference", "within")[0])
+        truth.append(complete_values(values, side, whole, measure, "within")[0])
     for run in range(runs):
         values, position, side = adjusted_population(rng, n_lists, what, share, effect)
         offsets = np.arange(n_lists + 1) * LENGTH
@@ -347,10 +378,36 @@ def adjusted_coverage(what, how, share, effect, runs, n_lists, seed):
         model = Open(**vars(label_model(labels, offsets,
                                         residual_bands(values, position, offsets))))  # fmt: skip
         found = corrected_measure(
-            model, 0, values, measure="difference", average="within", n_boot=150, seed=run
+            model, 0, values, measure=measure, average="within", n_boot=150, seed=run
         )
         covered += found.low <= np.mean(truth) <= found.high
     return covered / runs
+
+
+def file_coverage(which, how, runs, n_lists, seed):
+    """Return the coverage of corrected changes between two files of different lists."""
+    _, name, measure, average = which
+    rng = np.random.default_rng(seed)
+    files, ratio = ((0.3, 0.5), (0.3, 0.1)), measure != "difference"
+    truth, covered, given = [], 0, 0
+    for share, effect in files:
+        values, side, offsets = population(rng, 20_000, share, effect)
+        whole = model_of(Attribute((1 - side).astype(np.int32), ("a", "b")), values, offsets)
+        truth.append(complete_values(values[name], side, whole, measure, average)[0])
+    goal = truth[0] / truth[1] if ratio else truth[0] - truth[1]
+    for run in range(runs):
+        ends = []
+        for share, effect in files:
+            values, side, offsets = population(rng, n_lists, share, effect)
+            model = Open(**vars(model_of(knowledge(rng, how, values, side), values, offsets)))
+            found = corrected_measure(
+                model, 0, values[name], measure=measure, average=average, n_boot=150, seed=run
+            )
+            ends.append(Interval(found.value, found.low, found.high))
+        low, high = change_interval(*ends, ratio=ratio)[1:]
+        given += not np.isnan(low)
+        covered += low <= goal <= high
+    return covered / max(given, 1)
 
 
 def wrong_verdicts(share, effect, runs, n_lists, seed):
@@ -408,7 +465,9 @@ def time_rows(n_lists=10_000, length=100):
             bounds_of_sides(columns[name], one, offsets, measure=measure, average=average)
     bounds = process_time() - begin
     print(f"7. {len(score):,} rows, {n_lists:,} lists, 20% unknown, two groups, six measures:")
-    print(f"   processor seconds: bounds {bounds:.1f}, table of groups {table:.1f}")
+    print(
+        f"   processor seconds: bounds {bounds:.1f}, table of groups {table:.1f}, ratio {bounds / table:.2f}"
+    )
 
 
 def main():
@@ -419,15 +478,11 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--jobs", type=int, default=-1)
     parser.add_argument("--only", default="", help="part of the name of a measure, for point 3")
+    parser.add_argument("--points", default=",".join(POINTS), help="such as 3,4a")
     options = parser.parse_args()
     begin = perf_counter()
-    compare_with_brute_force(seed=options.seed)
-    nothing_unknown()
-    bounds_section(options)
-    corrected_section(options)
-    adjusted_section(options)
-    verdict_section(options)
-    time_rows()
+    for point in options.points.split(","):
+        POINTS[point](options)
     print(f"{perf_counter() - begin:.0f} s, {CPU[0] + process_time():.0f} s of CPU")
 
 
@@ -470,19 +525,33 @@ def corrected_section(options):
         if kind == "16% group" or how in (*COMMON, *FALSE):
             runs = options.runs if how in TRUE else options.runs // 5
             cells.append((kind, how, truth[kind], runs, options.lists, options.seed + len(cells)))
-    for how in ("missing 20%", "flips 20%"):
-        cells.append(("30% group", how, truth["30% group"], options.runs // 5, 1, options.seed))
     found, everything = in_parallel(options, corrected_coverage, cells), []
-    for (kind, how, _, _, n_lists, _), each in zip(cells, found, strict=True):
+    for (kind, how, *_), each in zip(cells, found, strict=True):
         coverage = np.array([covered for covered, _ in each.values()])
         absent = max(gone for _, gone in each.values())
         least = min(each, key=lambda label: each[label][0])
-        if how in TRUE and n_lists > 1:
+        if how in TRUE:
             everything += coverage.tolist()
         ends = f"{coverage.min():6.1%} {coverage.mean():6.1%} {coverage.max():6.1%}"
-        name = kind if n_lists > 1 else "one list"
-        print(f"   {name:10} {how:36} {ends} {absent:6.1%}  {least}")
+        print(f"   {kind:10} {how:36} {ends} {absent:6.1%}  {least}")
     print(f"   assumptions true: mean {np.mean(everything):.1%}, least {min(everything):.1%}")
+
+
+def one_list_section(options):
+    """Print the coverage of corrected intervals of one list."""
+    print(f"4a. One list of {LENGTH} people, corrected (95%): least, mean and most; no estimate")
+    cells = [(kind, how, options.runs, options.seed)
+             for kind, how in product(POPULATIONS, TRUE)
+             if not how.startswith(("checked", "flips 40%"))]  # fmt: skip
+    found = in_parallel(options, one_list_coverage, cells)
+    for (kind, how, *_), each in zip(cells, found, strict=True):
+        coverage = np.array([covered for covered, _ in each.values()])
+        absent = max(gone for _, gone in each.values())
+        least = min(each, key=lambda label: each[label][0])
+        ends = f"{coverage.min():6.1%} {coverage.mean():6.1%} {coverage.max():6.1%}"
+        print(f"   {kind:10} {how:36} {ends} {absent:6.1%}  {least}")
+    every = [covered for each in found for covered, _ in each.values()]
+    print(f"   mean {np.mean(every):.1%}, least {min(every):.1%}")
 
 
 def adjusted_section(options):
@@ -493,9 +562,21 @@ def adjusted_section(options):
     cells = [(what, how, share, effect, options.runs * 2 // 5, options.lists, options.seed + 7)
              for what, how in product(kinds, hows)
              for share, effect in ((0.3, 0.5), (0.3, 0.0))]  # fmt: skip
+    cells += [("NDCG gain", how, share, effect, options.runs * 2 // 5, options.lists, options.seed)
+              for how in ("missing 20%", "missing by position 20%", "flips 20%")
+              for share, effect in ((0.3, 0.5), (0.16, 0.8))]  # fmt: skip
     found = in_parallel(options, adjusted_coverage, cells)
-    for (what, how, _, effect, *_), covered in zip(cells, found, strict=True):
-        print(f"   {what:20} {how:26} effect {effect:g}: {covered:6.1%}")
+    for (what, how, share, effect, *_), covered in zip(cells, found, strict=True):
+        print(f"   {what:20} {how:26} group {share:.0%}, effect {effect:g}: {covered:6.1%}")
+    found = [f for f, cell in zip(found, cells, strict=True) if cell[0] != "NDCG gain"]
+    print(f"   mean {np.mean(found):.1%}, least {min(found):.1%}")
+    print("4c. Changes between two files of different lists, corrected (95%): coverage")
+    hows = ("missing 20%", "missing by position 20%", "flips 20%", "checked 30%")
+    cells = [(which, how, options.runs * 2 // 5, options.lists, options.seed + 9)
+             for which, how in product(CHANGES, hows)]  # fmt: skip
+    found = in_parallel(options, file_coverage, cells)
+    for (which, how, *_), covered in zip(cells, found, strict=True):
+        print(f"   {which[0]:28} {how:26} {covered:6.1%}")
     print(f"   mean {np.mean(found):.1%}, least {min(found):.1%}")
 
 
@@ -508,6 +589,17 @@ def verdict_section(options):
     for (share, effect, *_), (whatever, unless) in zip(cells, found, strict=True):
         print(f"   group {share:.0%}, effect {effect:g}: {whatever:6.1%} {unless:6.1%}")
 
+
+POINTS = {
+    "1": lambda options: compare_with_brute_force(seed=options.seed),
+    "2": lambda _: nothing_unknown(),
+    "3": bounds_section,
+    "4": corrected_section,
+    "4a": one_list_section,
+    "4b": adjusted_section,
+    "5": verdict_section,
+    "7": lambda _: time_rows(),
+}
 
 if __name__ == "__main__":
     main()

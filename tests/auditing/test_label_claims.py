@@ -298,14 +298,81 @@ def test_given_relevance_given_an_attribute_and_changes_are_corrected():
             assert told == (claim.status == "cannot_tell")
 
 
-def test_changes_between_files_and_gains_are_refused_with_a_sentence():
-    (old, new), _ = moved(0.3)
-    old = old | {"list": [f"old {each}" for each in old["list"]]}
+def two_files(hidden, effect=1.5, lists=30, length=20, seed=0):
+    """Return a file without a difference and an older one with it, as columns."""
+    rng = np.random.default_rng(seed)
+    found = []
+    for name, shift in (("new", 0.0), ("old", effect)):
+        group = rng.random((lists, length)) < 0.4
+        score = rng.normal(size=group.shape) - shift * group
+        labels = np.where(group, "b", "w").astype(object).ravel()
+        labels[rng.random(labels.size) < hidden] = None
+        qid = np.repeat([f"{name} {each}" for each in range(lists)], length)
+        found.append({"list": qid, "score": score.ravel(), "race": labels})
+    return found
+
+
+def changes_of(files, **more):
+    options = {"query": "list", "sensitive": "race", "k": 5, "n_boot": 200, "n_permutations": 199}
+    result = audit(files[0], unpaired=files[1], **options, **more)
+    claims = [c for c in result.claims if c.scope.get("unpaired") and c.group == "b"]
+    return {claim.quantity.removeprefix("change of "): claim for claim in claims}
+
+
+def test_changes_between_files_are_corrected_file_by_file():
+    files = two_files(0.1)
+    found = changes_of(files)
+    numbers = {}
+    for at, given in enumerate(files):
+        values = audit(given, query="list", sensitive="race", k=5, n_boot=200, n_permutations=99)
+        for claim in values.claims:
+            if claim.group == "b":
+                prefix = "chance." if claim.quantity == "position" else ""
+                numbers[claim.quantity, at] = {
+                    name: claim.labels[prefix + name]
+                    for name in ("corrected", "bounds_low", "bounds_high")
+                }
+    for quantity in ("position", "exposure", "selected"):
+        now, then = numbers[quantity, 0], numbers[quantity, 1]
+        join = float.__sub__ if quantity == "position" else float.__truediv__
+        labels = found[quantity].labels
+        if quantity != "exposure":  # alone, it is a share of exposure
+            assert labels["corrected"] == pytest.approx(join(now["corrected"], then["corrected"]))
+            low = join(now["bounds_low"], then["bounds_high"])
+            assert labels["bounds_low"] == pytest.approx(low)
+        assert labels["bounds_low"] < labels["corrected"] < labels["bounds_high"]
+        assert labels["corrected_low"] < labels["corrected"] < labels["corrected_high"]
+    assert found["position"].answer == "bounds"
+    assert "holds whatever the labels" in found["position"].sentence
+    assert found["position"].status == "finding"
+
+
+def test_changes_between_files_hold_unless_or_are_left_open():
+    found = changes_of(two_files(0.15, effect=1.2))
+    claim = found["selected"]
+    assert (claim.status, claim.answer) == ("finding", "corrected")
+    assert "Corrected for labels, the estimate is" in claim.sentence
+    assert claim.assumption.endswith("like known people at the same positions")
+    for changed, told in (
+        (two_files(0.4, effect=0.8), "corrected up to 20%"),
+        (two_files(0.15, effect=1.2, lists=12), "from 20 lists on"),
+    ):
+        claim = changes_of(changed)["selected"]
+        assert (claim.status, claim.answer) == ("cannot_tell", "bounds")
+        assert told in claim.sentence
+        assert "The estimate" not in claim.sentence
+        assert isnan(claim.labels["corrected"])
+    alike = changes_of(two_files(0.15, effect=0.0))["position"]
+    assert alike.status == "cannot_tell"
+
+
+def test_gains_are_refused_with_a_sentence():
+    (_, new), _ = moved(0.3)
     options = {"query": "list", "relevance": "y", "k": 5, "n_boot": 100, "n_permutations": 99}
-    result = audit(new, unpaired=old, sensitive="race", metrics="NDCG", **options)
-    told = {c.quantity: c for c in result.claims if c.answer == "bounds"}
-    for name in ("change of position", "NDCG"):
-        if name in told and told[name].status == "cannot_tell":
-            assert "not corrected for labels" in told[name].sentence
-            assert "The estimate" not in told[name].sentence
-    assert told["change of position"].status == "cannot_tell"
+    result = audit(new, sensitive="race", metrics="NDCG", **options)
+    told = [c for c in result.claims if c.unit == "gain" and c.answer == "bounds"]
+    assert told
+    for claim in told:
+        assert claim.status == "cannot_tell"
+        assert "not corrected for labels" in claim.sentence
+        assert "The estimate" not in claim.sentence

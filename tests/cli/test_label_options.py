@@ -108,7 +108,15 @@ def test_options_that_cannot_be_read_are_refused(file, options, message):
         ("true,recorded,count\nBlack,White\n", "line 2 must have 3 cells, got 2"),
         ("true,recorded,count\nBlack,White,x\n", "line 2 must have a number, got 'x'"),
         ("true,recorded,count\nB,W,1\nB,W,2\n", "line 3 repeats a pair"),
-        ("true,recorded,probability\nBlack,Black,1\nWhite,White,0.5\n", "rows that sum to 1"),
+        (
+            "true,recorded,probability\nBlack,Black,1\nWhite,White,0.5\n",
+            "the probabilities of people who are 'White' must sum to 1, got 0.5",
+        ),
+        (
+            "true,recorded,probability\nBlack,Black,1.5\n",
+            "line 2 must have a probability in [0, 1]",
+        ),
+        ("true,recorded,count\nBlack,Black,-1\n", "line 2 must have a count of at least 0, got -1"),
         ("true,recorded,probability\nA,A,1\nB,B,1\n", "for each of the groups"),
         (COUNTS.replace(",y", ",z"), "must be one with a matrix"),
     ],

@@ -80,7 +80,7 @@ def compare_groups(
             blocks.append(block)
         if unpaired is not None:
             blocks += unpaired_blocks(plan, people, unpaired)
-    judged = judge_labels(plan, finish(blocks, plan), before)
+    judged = judge_labels(plan, finish(blocks, plan), before, unpaired)
     claims = [_with_names(claim, plan) for claim in judged]
     return Compared([*claims, *_remarks(change, plan)], people, change)
 

@@ -13,6 +13,7 @@ from ..kernels.segments import segment_index
 from ..reports.claims import LABEL_NUMBERS, Claim
 from ..reports.number_words import percent
 from ..statistics.corrected_labels import CorrectedEstimate, corrected_measure
+from ..statistics.membership_sums import FEWEST_LISTS, Interval, change_interval
 from ..statistics.parity_breakdown import LabelBreakdown, check_parity
 from ..statistics.unknown_labels import CompletionBounds, bounds_of_sides
 from .audit_plan import Audited, Plan
@@ -62,8 +63,15 @@ def _mostly_unknown(labels: Labels) -> str:
     return f"over half of the labels are unknown ({share}), and none are verified"
 
 
-def judge_labels(plan: Plan, claims: Sequence[Claim], before: Ranking | None = None) -> list[Claim]:
-    """Return claims with the answer that they rest on; changes are those since ``before``.
+def judge_labels(
+    plan: Plan,
+    claims: Sequence[Claim],
+    before: Ranking | None = None,
+    unpaired: Plan | None = None,
+) -> list[Claim]:
+    """Return claims with the answer that they rest on.
+
+    Changes are those since ``before``, or since the other lists of ``unpaired``.
 
     Up to 5% unknown labels, known people decide. Above, and if labels were recorded with errors or
     checked, a finding must hold whatever the unknown labels are, or the corrected interval must be
@@ -73,10 +81,15 @@ def judge_labels(plan: Plan, claims: Sequence[Claim], before: Ranking | None = N
     if plan.sums is not None:
         return [_of_sums(plan, by_name, claim) for claim in claims]
     columns = _Columns(plan, before)
-    return [
-        _judged(columns, by_name[claim.attribute], claim) if claim.attribute in by_name else claim
-        for claim in claims
-    ]
+    judged = []
+    for claim in claims:
+        each = by_name.get(claim.attribute)
+        if each is not None and unpaired is not None and claim.scope.get("unpaired"):
+            claim = _judged_unpaired((plan, unpaired), each, claim)
+        elif each is not None:
+            claim = _judged(columns, each, claim)
+        judged.append(claim)
+    return judged
 
 
 def _of_sums(plan: Plan, by_name: Mapping[str, Audited], claim: Claim) -> Claim:
@@ -123,6 +136,52 @@ def _judged(columns: "_Columns", each: Audited, claim: Claim) -> Claim:
     if column.alike and words.endswith(SAME_POSITIONS):
         judged = replace(judged, assumption=f"{words}{column.alike}")
     return judged
+
+
+def _judged_unpaired(plans: tuple[Plan, Plan], each: Audited, claim: Claim) -> Claim:
+    """Return a claim about a change between two files: each is corrected by itself."""
+    if claim.status not in ("finding", "cannot_tell"):
+        return claim
+    base = replace(claim, quantity=claim.quantity.removeprefix("change of "))
+    known, answers = [], []
+    for plan in plans:
+        mine = next((one for one in plan.audited if one.name == each.name), None)
+        column = _column(plan, base)
+        if mine is None or column is None or claim.group not in mine.groups:
+            return claim
+        code = mine.groups.index(claim.group)
+        known.append(labels_of(plan, mine, code, column.among))
+        answers.append(_Answers.of(plan, mine, known[-1], column, code))
+    share = max(labels.share for labels in known)
+    doubted = any(labels.doubted for labels in known)
+    found = _Change(answers[0], answers[1], claim.unit == "ratio")
+    numbers = {"unknown": share, "doubted": float(doubted)} | found.numbers
+    refused = next(filter(None, (_refused_change(labels) for labels in known)), "")
+    if refused:
+        numbers = {n: float("nan") if "corrected" in n else v for n, v in numbers.items()}
+    if claim.status != "finding" or not doubted:
+        return _with_numbers(claim, numbers) if share or doubted else claim
+    side = 1.0 if claim.direction == "higher" else -1.0
+    if found.whatever(side):
+        return replace(_with_numbers(claim, numbers), answer="bounds")
+    if not (refused or found.unless(side)):
+        refused = "corrected for labels, the confidence interval includes no change"
+    if refused:
+        return _undecided(claim, refused, numbers)
+    words = " and ".join(dict.fromkeys(filter(None, (a.corrected.assumption for a in answers))))
+    return replace(_with_numbers(claim, numbers), answer="corrected", assumption=words)
+
+
+def _refused_change(labels: Labels) -> str:
+    """Return why a change from or to these lists is not corrected; empty if it may be."""
+    if labels.share > MANY_UNKNOWN and labels.model.kind != "checked":
+        words = f"{percent(labels.share)} of the labels of a file are unknown"
+        return f"{words}, and changes between files are corrected up to {percent(MANY_UNKNOWN)}"
+    if labels.model.n_lists < FEWEST_LISTS:
+        return f"changes between files are corrected from {FEWEST_LISTS} lists on"
+    if labels.model.kind == "probabilities":
+        return "probabilities alone allow no estimate of a change"
+    return labels.refused or refused_words(labels)
 
 
 def _too_many_given(claim: Claim, labels: Labels) -> str:
@@ -245,6 +304,62 @@ class _Answers:
             found["corrected"] = 0.5 - corrected.value
         return {name: float(value) for name, value in found.items()}
 
+    @property
+    def all_numbers(self) -> dict[str, float]:
+        """The numbers of a claim, and the confidence interval of the bounds."""
+        _, b = self.scales
+        low, high = b * self.bounds.interval_low, b * self.bounds.interval_high
+        return self.numbers | _ends("interval", low, high, self.mirrored)
+
+
+class _Change:
+    """The answers about a change between two files, from those of each."""
+
+    def __init__(self, new: _Answers, old: _Answers, ratio: bool) -> None:
+        self.ratio, self.neutral = ratio, float(ratio)
+        self.recorded = new.recorded or old.recorded
+        parts = new.all_numbers, old.all_numbers
+        self.corrected, self.one_sided = (
+            self._joined(parts, ("corrected",) * 2, name)
+            for name in ("corrected", "corrected_bound")
+        )
+        ends = ("bounds_low", "bounds_high"), ("bounds_high", "bounds_low")
+        self.least, self.most = (self._joined(parts, each, "interval") for each in ends)
+
+    def _joined(
+        self, parts: tuple[dict[str, float], ...], values: tuple[str, ...], ends: str
+    ) -> Interval:
+        """Return the change of a value, whose name may differ in the two files."""
+        new, old = (
+            Interval(part[name], part[f"{ends}_low"], part[f"{ends}_high"])
+            for part, name in zip(parts, values, strict=True)
+        )
+        return change_interval(new, old, ratio=self.ratio)
+
+    def whatever(self, side: float) -> bool:
+        """Return whether the change has a sign whatever the unknown labels are."""
+        return not self.recorded and self._beyond(side, self.least.low, self.most.high)
+
+    def unless(self, side: float) -> bool:
+        """Return whether the corrected interval is on one side of no change."""
+        return self._beyond(side, self.corrected.low, self.corrected.high)
+
+    def _beyond(self, side: float, low: float, high: float) -> bool:
+        return bool(low > self.neutral if side > 0 else high < self.neutral)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """The numbers of a claim, by name."""
+        return {
+            "corrected": self.corrected.value,
+            "corrected_low": self.corrected.low,
+            "corrected_high": self.corrected.high,
+            "corrected_bound_low": self.one_sided.low,
+            "corrected_bound_high": self.one_sided.high,
+            "bounds_low": self.least.value,
+            "bounds_high": self.most.value,
+        }
+
 
 def _ends(name: str, low: float, high: float, mirrored: bool) -> dict[str, float]:
     """Return both ends by name; a chance to be ranked above is 1/2 less a difference of ranks."""
@@ -261,8 +376,6 @@ class _Columns:
 
     def of(self, claim: Claim, unit: str = "") -> LabelColumn | str:
         """Return the values of a claim, or why it is not corrected."""
-        if claim.scope.get("unpaired"):
-            return "a change between two files is not corrected for labels"
         if claim.unit == "gain":
             return "gains given relevance are not corrected for labels"
         special = claim.scope.get("given") or claim.quantity.startswith("change")

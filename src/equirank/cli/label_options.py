@@ -210,7 +210,17 @@ def read_matrix(path: str) -> tuple["LabelError", str]:
         if not np.isnan(table[cell]):
             raise CommandError(f"{path}: line {line} repeats a pair of groups")
         table[cell] = _number(path, line, row[kind])
+        if not 0 <= table[cell] <= (1 if kind == "probability" else np.inf):
+            words = "a probability in [0, 1]" if kind == "probability" else "a count of at least 0"
+            raise CommandError(f"{path}: line {line} must have {words}, got {row[kind]}")
     table = np.nan_to_num(table)  # a pair that is not listed was never recorded
+    for at, each in np.ndindex(table.shape[:2]) if kind == "probability" else ():
+        if abs(table[at, each].sum() - 1.0) > 1e-6:
+            where = f" in {stratum} {strata[at]!r}" if stratum else ""
+            raise CommandError(
+                f"{path}: the probabilities of people who are {groups[each]!r}{where} must sum to "
+                f"1, got {table[at, each].sum():g}"
+            )
     options: dict[str, Any] = {"groups": groups, "strata": strata if stratum else None}
     if kind == "count":
         return LabelError(counts=table, **options), stratum

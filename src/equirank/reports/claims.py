@@ -434,7 +434,7 @@ def _label_words(claim: Claim) -> str:
     if claim.scope.get("lists") == 1:
         interval += " for this list, approximate"
     text = f" Corrected for labels, the estimate is {value} ({interval}), if {claim.assumption}."
-    undone = labels["breakdown_interval"]
+    undone = labels.get("breakdown_interval", float("nan"))
     if isfinite(undone):
         text += (
             f" This would be uncertain if {percent(undone)} of the people whose {claim.attribute} "
@@ -517,7 +517,7 @@ def _unpaired_sentence(claim: Claim) -> str:
         times = f"; the ratio of the two is {ratio(claim.estimate)}"
     text = f"{who} {what}, and {then}{times}, {lists} there{_certainty(claim)}."
     if claim.status == "finding":
-        return _upper(text)
+        return _upper(text) + _label_words(claim)
     if claim.status == "cannot_tell":
         why = f" This was not tested: {claim.reason}." if claim.reason else ""
         return f"The data do not show a change for {who}. The estimate: {text}{why}"

@@ -14,7 +14,7 @@ from ..core.params import Choice, Integer, Number, check_params
 from ..core.random import as_seed
 from ..kernels.label_bounds import MEASURES, measure_sums, side_sums
 from ..kernels.segments import divide
-from .label_model import LabelModel, label_model, position_bands
+from .label_model import BLOCK, LabelModel, label_model, position_bands
 from .membership_sums import Interval, fieller, membership_sums, rubin, student
 from .unknown_labels import N_BOOT, SetInterval, imbens_manski
 
@@ -149,8 +149,9 @@ def corrected_estimate(
     all lists and ``n_G n_H = A (N - A) - sum a (1 - a)``. Its interval is Fieller's, with the
     covariance of a bootstrap over lists in which everything that was estimated is estimated anew.
     For means over lists, labels are drawn 20 times and combined by Rubin's rule. One list has
-    percentiles of 300 draws, an interval for the people of this list. It is approximate: with 40
-    people it covered their value in 85% to 95% of simulated lists.
+    percentiles of 300 draws, an interval for the people of this list, whose shares of groups follow
+    a trend along it. It is approximate: with 40 people it covered their value in 92% to 99% of
+    simulated lists.
 
     References
     ----------
@@ -379,21 +380,36 @@ def imputed_intervals(
 
     With a ``reference``, only it is compared with the group.
     """
-    one = model.n_lists == 1
-    found = []
-    for codes in model.imputed(N_IMPUTED_ONE if one else N_IMPUTED, seed):
-        side = (codes == code).astype(np.int8)
-        if reference is not None:
-            side[(codes != code) & (codes != reference)] = 2
-        found.append(complete_values(values, side, model, measure, average))
-    value, variance = np.array(found).T
-    if not one:
+    if model.n_lists > 1:
+        found = []
+        for codes in model.imputed(N_IMPUTED, seed):
+            side = (codes == code).astype(np.int8)
+            if reference is not None:
+                side[(codes != code) & (codes != reference)] = 2
+            found.append(complete_values(values, side, model, measure, average))
+        value, variance = np.array(found).T
         return [rubin(value, variance, level, model.n_lists - 1) for level in levels]
+    value = _one_list_values(model.imputed(N_IMPUTED_ONE, seed), code, reference, values, measure)
     value = value[np.isfinite(value)]
     if len(value) < 2:
         return [Interval()] * len(levels)
     ends = [np.quantile(value, [(1.0 - level) / 2.0, (1.0 + level) / 2.0]) for level in levels]
     return [Interval(float(value.mean()), float(low), float(high)) for low, high in ends]
+
+
+def _one_list_values(
+    drawn: list[np.ndarray], code: int, reference: int | None, values: np.ndarray, measure: str
+) -> np.ndarray:
+    """Return the measure of one list with each of several complete labels."""
+    found, block = [], max(1, BLOCK // len(values))
+    for at in range(0, len(drawn), block):
+        codes = np.stack(drawn[at : at + block])
+        inside = codes == code
+        other = ~inside if reference is None else codes == reference
+        sums = [each for side in (inside, other) for each in (side @ values, side.sum(axis=1))]
+        found.append(measure_sums(np.stack(sums, axis=1), measure))
+    every = np.concatenate(found)
+    return every / len(values) if measure == "excess" else every
 
 
 def _frechet(

@@ -6,15 +6,17 @@ so they are sums over classes of label; `core.label_probability` has those of si
 training and re-ranking, where a row without a label takes its posterior.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from ..core.attribute import Attribute, LabelError
-from ..core.label_probability import LEAST_CORRECTED, bands_of, depth_by_value
+from ..core.label_probability import LEAST_CORRECTED, N_BANDS, bands_of, depth_by_value
 from ..core.random import generator
 from ..kernels.segments import segment_index
+from .label_trend import trend_shares
 
 __all__ = [
     "ASSUMPTIONS",
@@ -30,6 +32,8 @@ FEWEST_CHECKED = 100
 LEAST_SINGULAR = 0.1
 #: Bins of a proxy within each band, if labels are drawn.
 PROXY_BINS = 5
+#: Numbers that are drawn at a time for one list.
+BLOCK = 1_000_000
 
 #: What each kind of knowledge assumes, in words.
 ASSUMPTIONS = {
@@ -224,45 +228,68 @@ class LabelModel:
         if (number, seed) not in kept:
             rng = generator(seed, 7)
             kept.clear()
-            kept[number, seed] = [self.draw(rng).astype(np.int16) for _ in range(number)]
+            drawn = (self._labels(*each, rng) for each in self._parameters(number, rng))
+            kept[number, seed] = [codes for block in drawn for codes in block]
         return kept[number, seed]
 
-    def draw(self, rng: np.random.Generator) -> np.ndarray:
-        """Draw parameters, then the labels of all rows that are uncertain, and return all codes."""
-        attribute, groups = self.attribute, self.n_groups
+    def _parameters(
+        self, number: int, rng: np.random.Generator
+    ) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+        """Yield blocks of drawn shares of the groups by cell, and of matrices drawn with them."""
+        error, block = self.attribute.error, 1
+        matrices = None if error is None else drawn_matrices(error, rng, number)
+        shares = None
+        if self.n_lists == 1 and self.kind in ("missing", "matrix"):
+            counts = self.cell_counts[0]
+            counts = np.pad(counts, [[0, max(N_BANDS - len(counts), 0)], [0, 0]])
+            shares = trend_shares(counts, error, matrices, number, rng)
+            block = max(1, BLOCK // (len(self.lists) * self.n_groups))
+        for at in range(0, number, block):
+            some = slice(at, at + block)
+            matrix = None if matrices is None else matrices[some]
+            share = None if shares is None else shares[some]
+            yield self._cell_shares(matrix, rng)[None] if share is None else share, matrix
+
+    def _cell_shares(self, matrix: np.ndarray | None, rng: np.random.Generator) -> np.ndarray:
+        """Return the shares by cell in lists with drawn weights, or drawn shares of one list."""
         weights = rng.exponential(size=self.n_lists) if self.n_lists > 1 else np.ones(1)
         counts = np.tensordot(weights / weights.mean(), self.cell_counts, axes=1)
         if self.n_lists == 1:
             counts = rng.gamma(counts)
-        error = attribute.error
-        matrix = None if error is None else drawn_matrices(error, rng, 1)[0]
         if matrix is not None and self.kind == "matrix":
-            values = np.linalg.inv(matrix).reshape(-1, groups)
-            counts = counts @ values
+            counts = counts @ np.linalg.inv(matrix[0]).reshape(-1, self.n_groups)
         counts = np.maximum(counts, 0.0)
         overall = counts.sum(axis=0) / max(counts.sum(), 1e-300)
-        share = (counts + overall) / (counts.sum(axis=1, keepdims=True) + 1.0)
-        chance = share[self.cells]
-        codes = np.array(attribute.codes)
+        return np.asarray((counts + overall) / (counts.sum(axis=1, keepdims=True) + 1.0))
+
+    def _labels(
+        self, share: np.ndarray, matrix: np.ndarray | None, rng: np.random.Generator
+    ) -> np.ndarray:
+        """Draw the labels of all rows that are uncertain, and return all codes of each draw."""
+        attribute = self.attribute
+        codes, rows = attribute.codes, np.flatnonzero(~attribute.known)
         if self.kind == "checked" and attribute.checked is not None:
-            codes, open_rows = np.array(attribute.checked.codes), attribute.checked.codes < 0
+            codes = attribute.checked.codes
+            rows = np.flatnonzero(codes < 0)
         elif matrix is not None:
-            stratum = np.asarray(getattr(attribute.error, "stratum", 0))
-            likely = matrix[stratum, :, attribute.codes]
+            rows = np.arange(len(codes))
+        chance = share[:, self.cells[rows]]
+        if matrix is not None and self.kind != "checked":
+            stratum = np.broadcast_to(
+                np.asarray(getattr(attribute.error, "stratum", 0)), len(codes)
+            )
+            likely = np.moveaxis(matrix, 3, 2)[:, stratum, codes]
             chance = np.where(attribute.known[:, None], chance * likely, chance)
-            open_rows = np.ones(len(codes), dtype=bool)
-        else:
-            open_rows = ~attribute.known
-        rows = np.flatnonzero(open_rows)
-        codes[rows] = _draw_codes(chance[rows], rng)
-        return codes
+        drawn = np.repeat(codes[None].astype(np.int16), len(share), axis=0)
+        drawn[:, rows] = _draw_codes(chance, rng)
+        return drawn
 
 
 def _draw_codes(chance: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Draw a code per row with probabilities proportional to its columns."""
-    total = np.cumsum(chance, axis=1)
-    point = rng.random(len(chance)) * total[:, -1]
-    return np.minimum((point[:, None] >= total).sum(axis=1), chance.shape[1] - 1)
+    """Draw a code per row with probabilities proportional to those along the last axis."""
+    total = np.cumsum(chance, axis=-1)
+    point = rng.random(chance.shape[:-1]) * total[..., -1]
+    return np.minimum((point[..., None] >= total).sum(axis=-1), chance.shape[-1] - 1)
 
 
 def inverse_of(error: LabelError | None, n_groups: int) -> np.ndarray:
