@@ -33,9 +33,9 @@ def causal_dag(
     """Draw a DAG from left to right, with the effect and interval of each edge.
 
     Vermilion edges start at a protected attribute; teal nodes are resolving mediators, whose
-    effects are accepted. Edges from a protected attribute compare each group with the reference; other edges
-    show the change of the effect per unit of the cause. An edge is dashed if its interval includes
-    0.
+    effects are accepted. Edges from a protected attribute compare each group with the reference;
+    other edges show the change of the effect per unit of the cause. An edge is dashed if its
+    interval includes 0.
 
     Parameters
     ----------
