@@ -1,7 +1,8 @@
 """Draw the pictures of the guides into docs/images: python docs/_ext/guide_pictures.py [NAME ...].
 
-All but the pages are charts of the library itself, of the bundled data; ``flow`` is drawn from the
-layers in pyproject.toml. ``audit`` is taken from the page and needs playwright and a Chromium. Without names, all are drawn.
+All but the page are charts of the library itself, of the bundled data; ``flow`` is drawn from the
+layers in pyproject.toml. ``audit`` is taken from the page and needs playwright and a Chromium.
+Without names, all are drawn.
 """
 
 import os

@@ -294,7 +294,8 @@ def drawn_claims(result: Any) -> list[Any]:
 def _ends(claim: Any) -> tuple[float | None, float | None]:
     """Return the interval of a claim around the share of the group; none if it is of another unit.
 
-    The interval of a ratio is multiplied by the share that the group is compared with.
+    The interval of a ratio is multiplied by the share that the group is compared with, and cut at
+    1, the largest share.
     """
     own = (claim.unit, claim.estimate, claim.low, claim.high)
     for unit, *numbers in (own, *((unit, *also[:3]) for unit, also in claim.also.items())):
@@ -302,7 +303,7 @@ def _ends(claim: Any) -> tuple[float | None, float | None]:
             factor = claim.shares[1] if unit == "ratio" else 1.0
             estimate, low, high = (factor * value for value in numbers)
             if abs(estimate - claim.shares[0]) < 0.02 and isfinite(low) and isfinite(high):
-                return low, high
+                return max(low, 0.0), min(high, 1.0)
     return None, None
 
 

@@ -28,7 +28,7 @@ PIECES = re.compile(r"(?<=[_.(])|(?<=[a-z])(?=[A-Z])")
 STATISTICS = re.compile(r"(\([^()]*\b(?:interval|corrected)\b[^()]*\)[.,;:]?)")
 #: Charts with labels next to points are drawn twice, since positions of labels depend on the
 #: width: endings of their keys, and sizes.
-SIZES: dict[str, dict[str, int]] = {
+SIZES: dict[str, dict[str, Any]] = {
     "": {"width": 900, "height": 420}, "@narrow": {"width": 330, "height": 420},
 }  # fmt: skip
 #: Charts use the colours of the page, light or dark.

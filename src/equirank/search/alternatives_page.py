@@ -18,7 +18,7 @@ __all__ = ["how_it_was_done", "render", "tradeoff_chart"]
 MOST_REASONS = 50
 
 
-def tradeoff_chart(result: Any, **size: int) -> Any:
+def tradeoff_chart(result: Any, **size: Any) -> Any:
     """Draw all candidates by target and quality on the choosing part, and the certified two.
 
     Filled points are on the front. The dashed line joins the candidate with the best quality to a
