@@ -44,7 +44,7 @@ sphinx_gallery_conf = {
     "examples_dirs": "../examples",
     "gallery_dirs": "gallery",
     "filename_pattern": r"plot_",
-    "image_scrapers": (),  # the scripts print tables; no plotting library is needed
+    "image_scrapers": ("charts.thumbnail",),
     "reset_modules": (),
     "download_all_examples": False,
     "show_memory": False,
@@ -56,6 +56,8 @@ sphinx_gallery_conf = {
 
 html_math_renderer = "mathml"
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["dark.css"]
 html_title = f"equirank {release}"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]

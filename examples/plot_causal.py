@@ -62,8 +62,8 @@ effects = model.effects(train, n_boot=100)
 effects
 
 # %%
-# The college grade is a resolving mediator: its differences are accepted. Effects through red
-# edges and the orange node are repaired, effects through the blue node remain.
+# The college grade is a resolving mediator: its differences are accepted. Effects through
+# vermilion edges and the yellow node are repaired, effects through the teal node remain.
 
 causal_dag(effects, title="Effects on the first-year average")
 

@@ -6,9 +6,10 @@ The bundled hiring data contain synthetic applicants for vacancies, with the sco
 system. The order by that score is a ranking; this example answers three questions about it.
 """
 
-from equirank import evaluate
+from equirank import audit, evaluate
 from equirank.datasets import load_hiring
 from equirank.metrics import NDCG, RND, ExposureGap, Precision, Recall
+from equirank.plots import prefix_shares
 
 data = load_hiring()
 data
@@ -36,3 +37,8 @@ evaluate(data, [ExposureGap(by="sex"), RND(step=5, by="sex") @ 50])
 # suitable applicants in the top 10.
 
 evaluate(data, Recall @ 10, by="sex")
+
+# %%
+# The same question as a chart: the share of each sex in the top k, with the band of chance.
+
+prefix_shares(audit(data, n_boot=100, n_permutations=99), "sex")

@@ -7,6 +7,7 @@ the most useful ranking to one whose exposure follows merit. Here two groups dif
 merit, and one feature reveals the group: without the weight the ranker ranks one group first.
 """
 
+import altair as alt
 import numpy as np
 
 from equirank import as_ranking_data
@@ -52,3 +53,14 @@ model.path_table_
 # The learning curve of the last model.
 
 model.learning_curve_
+
+# %%
+# The trade-off of the weights: a larger ``lam`` is fairer and less useful.
+
+points = [{"lam": f"{lam:g}", "quality": ndcg, "gap": gap} for lam, ndcg, gap in rows]
+base = alt.Chart(alt.Data(values=points), width=420, height=260).encode(
+    x=alt.X("gap:Q", title="group disparity (lower is better)").scale(zero=False, padding=30),
+    y=alt.Y("quality:Q", title="NDCG (higher is better)").scale(zero=False, padding=20),
+)
+dots = base.mark_point(filled=True, size=70, color="#7b5ea7")
+dots + base.mark_text(align="left", dx=8).encode(text="lam:N")

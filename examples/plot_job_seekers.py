@@ -7,6 +7,7 @@ men are ranked first. Exposure decreases steeply with the position, so a differe
 becomes a large difference in exposure. A random ranking can share the exposure at almost no loss.
 """
 
+import altair as alt
 import numpy as np
 
 from equirank import as_ranking_data
@@ -58,3 +59,17 @@ exposure = Mixture(data.ranking()).exposure()
 print(f"sorted: {exposure[:5].mean():.3f} and {exposure[5:].mean():.3f}")
 fair = ExposureOptimal("treatment").rerank(ten, sensitive_features=group).policy().exposure()
 print(f"shared: {fair[:5].mean():.3f} and {fair[5:].mean():.3f}")
+
+# %%
+# The exposure of each of the ten, ranked by score and shared.
+
+bars = [
+    {"candidate": at + 1, "exposure": float(value), "ranking": name}
+    for name, values in (("by score", exposure), ("shared", fair))
+    for at, value in enumerate(values)
+]
+alt.Chart(alt.Data(values=bars), width=220, height=160).mark_bar(color="#5f6c7b").encode(
+    x=alt.X("candidate:O", title="candidate, by score").axis(labelAngle=0),
+    y=alt.Y("exposure:Q", title="expected exposure"),
+    column=alt.Column("ranking:N", title=None),
+)

@@ -7,9 +7,10 @@ women and men are equally suitable. Suppose it cannot be retrained. Several re-r
 order, each with its own guarantee. Does the guarantee hold, and what is its price?
 """
 
-from equirank import evaluate
+from equirank import audit, evaluate
 from equirank.datasets import load_hiring
 from equirank.metrics import NDCG, ExposureGap
+from equirank.plots import comparison
 from equirank.rerankers import (
     ContinuousFairness,
     DetConstSort,
@@ -76,3 +77,8 @@ result.summary()
 
 item = result.moves["id"][0]
 print(result.explain(item))
+
+# %%
+# Before and after, metric by metric, each with its own scale.
+
+comparison(audit(result, against=given, n_boot=100, n_permutations=99), "sex")

@@ -8,6 +8,7 @@ receives its exposure from the user who values it less. Nash welfare, the produc
 the items, is better for both items.
 """
 
+import altair as alt
 import numpy as np
 
 from equirank.allocation import ExposureAllocation, NashAllocation, UserItemPolicy
@@ -41,3 +42,17 @@ greedy = NashAllocation(k=1, aversion=0.0).fit_policy(known)
 shared = NashAllocation(k=1).fit_policy(known)
 print("most useful  ", (greedy.exposure() / 2000).round(2))
 print("Nash welfare ", (shared.exposure() / 2000).round(2))
+
+# %%
+# How often each item is at position 1.
+
+bars = [
+    {"item": at + 1, "share": float(value), "policy": name}
+    for name, policy in (("most useful", greedy), ("Nash welfare", shared))
+    for at, value in enumerate(policy.exposure() / 2000)
+]
+alt.Chart(alt.Data(values=bars), width=200, height=160).mark_bar(color="#5f6c7b").encode(
+    x=alt.X("item:O", title="item").axis(labelAngle=0),
+    y=alt.Y("share:Q", title="share of users who see it").axis(format=".0%"),
+    column=alt.Column("policy:N", title=None),
+)

@@ -70,6 +70,11 @@ class Study:
         return Path(self.file).resolve().parent.name
 
     @property
+    def title(self):
+        readme = Path(self.file).with_name("README.md").read_text("utf-8")
+        return readme.splitlines()[0].lstrip("# ").strip()
+
+    @property
     def expected(self):
         return tomllib.loads(Path(self.file).with_name("expected.toml").read_text("utf-8"))
 
@@ -257,7 +262,7 @@ def judge(study, results):
 
 
 def _finish(study, results, out):
-    """Write tables, and charts if they can be drawn."""
+    """Write tables, and charts and a page if they can be drawn."""
     found = judge(study, results)
     if study.needs_data and results["quick"]:
         results["verdicts"] = [
@@ -276,11 +281,14 @@ def _finish(study, results, out):
     print(table)
     try:
         from equirank.plots import save_chart
+        from equirank.reports.reproduction_page import render
 
-        for name, chart in study.pictures(found).items():
+        charts = study.pictures(found)
+        for name, chart in charts.items():
             save_chart(chart, out / f"{name}.svg")
+        _write(out / "report.html", render(plain(results), charts, title=study.title))
     except (MissingExtraError, ModuleNotFoundError) as error:
-        print(f"no charts: {error}; draw them later with --draw {out}", file=sys.stderr)
+        print(f"no charts and page: {error}; draw them later with --draw {out}", file=sys.stderr)
     print(f"results: {out}", file=sys.stderr)
     return results
 

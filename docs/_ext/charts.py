@@ -1,8 +1,10 @@
-"""Altair charts that end a block of a gallery script become pictures on its page."""
+"""Altair charts that end a block of a gallery script become pictures and thumbnails."""
 
 from __future__ import annotations
 
 from base64 import b64encode
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -18,7 +20,32 @@ def as_picture(chart: Any) -> str:
 
     svg = vl_convert.vegalite_to_svg(chart.to_json())
     code = b64encode(svg.encode()).decode()
-    return f'<img alt="" style="max-width:100%" src="data:image/svg+xml;base64,{code}">'
+    words = escape(_words(chart), quote=True)
+    return f'<img alt="{words}" style="max-width:100%" src="data:image/svg+xml;base64,{code}">'
+
+
+def _words(chart: Any) -> str:
+    """Return the description of a chart, else its title."""
+    spec = chart.to_dict()
+    title = spec.get("title", "A chart")
+    return str(spec.get("description") or (title.get("text") if isinstance(title, dict) else title))
+
+
+#: The last chart that has a thumbnail: a value stays until another block ends with one.
+_seen: list[Any] = [None]
+
+
+def thumbnail(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any]) -> str:
+    """Write the chart that ends a block as PNG, for the gallery; the page has it as a picture."""
+    import altair
+    import vl_convert
+
+    chart = block_vars["example_globals"].get("___")
+    if chart is not _seen[0] and isinstance(chart, altair.TopLevelMixin):
+        _seen[0] = chart
+        path = Path(next(block_vars["image_path_iterator"]))
+        path.write_bytes(vl_convert.vegalite_to_png(chart.to_json(), scale=1.5))
+    return ""
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

@@ -232,8 +232,9 @@ def test_a_warning_is_shown_once_and_sentences_beyond_five_are_folded(result):
     bare.claims += [sample_claim(f"c{i}", "sex", f"g{i}", size=0.01 * i) for i in range(2, 9)]
     text = render(bare)
     assert len(bare.verdict) == 5
-    lead, _, folded = text.partition('<details class="remaining">')
-    assert "3 more statements" in folded
+    lead, _, folded = text.partition('<details class="rest"')
+    assert '<a href="#statements">3 more statements</a>' in lead
+    assert all(f"&#34;g{i}&#34; (sex) rank" in folded for i in (2, 3, 4))
     assert all(f"&#34;g{i}&#34; (sex) rank" not in lead for i in (2, 3, 4))
     assert "&#34;g8&#34; (sex) rank" in lead
 

@@ -3,28 +3,18 @@
 import csv
 import io
 import json
-import os
-import shutil
 
 import pytest
+from chromium import launched, needs_chromium
 from sample_audit import HOSTILE, sample_audit
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FOUND = os.environ.get("EQUIRANK_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-pytestmark = pytest.mark.skipif(
-    FOUND is None, reason="no Chromium on PATH, and EQUIRANK_CHROMIUM names none"
-)
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=FOUND, args=["--no-sandbox", "--disable-gpu"]
-        )
+    with launched() as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

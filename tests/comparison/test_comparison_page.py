@@ -1,11 +1,10 @@
 """The page of a comparison: complete, escaped, and working in a browser."""
 
-import os
 import re
-import shutil
 
 import numpy as np
 import pytest
+from chromium import launched, needs_chromium
 from comparison_methods import METRICS, Failing, Weights, small_data
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
@@ -15,8 +14,6 @@ from equirank import as_ranking_data, compare
 from equirank.comparison.comparison_page import render, verdict
 
 HOSTILE = "<script>window.hacked = 1</script>\"'&"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FOUND = os.environ.get("EQUIRANK_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
 @pytest.fixture(scope="module")
@@ -99,14 +96,10 @@ def test_sentences(result):
     assert "corrected resampled t-test" in render(one)
 
 
-@pytest.mark.skipif(FOUND is None, reason="no Chromium on PATH, and EQUIRANK_CHROMIUM names none")
+@needs_chromium
 def test_in_a_browser(result, tmp_path):
-    sync_api = pytest.importorskip("playwright.sync_api")
     result.to_html(tmp_path / "report.html")
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=FOUND, args=["--no-sandbox", "--disable-gpu"]
-        )
+    with launched() as browser:
         for width in (1280, 390):
             page = browser.new_page(viewport={"width": width, "height": 900})
             said, asked = [], []
@@ -115,6 +108,7 @@ def test_in_a_browser(result, tmp_path):
             page.on("request", lambda request, asked=asked: asked.append(request.url))
             page.goto((tmp_path / "report.html").as_uri())
             page.wait_for_selector("html[data-drawn=all]", state="attached")
+            page.click("#rest > summary")
             assert page.locator(".plot svg").count() == 2
             assert page.evaluate("document.documentElement.scrollWidth") == width
             assert page.evaluate("window.hacked") is None
@@ -123,4 +117,3 @@ def test_in_a_browser(result, tmp_path):
             with page.expect_download() as caught:
                 page.click("[data-csv=results]")
             assert caught.value.suggested_filename == "results.csv"
-        browser.close()

@@ -16,7 +16,7 @@ TEMPLATE = """{% extends "shell.html" %}
 {% from "macros.html" import chart, chip, data_table, interval, more, name with context %}
 {% block top %}<p>{{ said }}</p>{% endblock %}
 {% block contents %}<li><a href="#numbers">Numbers</a></li>{% endblock %}
-{% block main %}
+{% block rest %}
 <section class="card" aria-labelledby="numbers"><h2 id="numbers">{{ name(said) }}</h2>
 {% call data_table("Numbers") %}<b>{{ 0.5|number }}</b>{{ interval("0.1", "0.2") }}{% endcall %}
 {{ chip(said) }}{{ chart("one", "A picture.", said) }}{{ more(many) }}</section>
@@ -37,7 +37,6 @@ def text():
         tables=tables | {"none": Table({"a": []})},
         charts={"one": {"mark": "point", "data": {"values": [{"a": HOSTILE}]}}},
         json_name="numbers.json",
-        style=".own { color: red; }",
         script="page.all('.own');",
         said=HOSTILE,
         many=list(range(300)),
@@ -65,7 +64,6 @@ def test_the_policy_names_the_scripts(text):
 
 def test_what_it_holds(text):
     assert "<title>Test page: &lt;img" in text
-    assert ".own { color: red; }" in text
     assert "The first 200 of 300 rows are shown" in text
     assert '<div class="plot" data-chart="one">' in text
     assert 'data-csv="numbers"' in text

@@ -1,12 +1,12 @@
 """The HTML report of an audit."""
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from math import isnan
 from typing import Any
 
 from .. import plots
+from ..plots.group_charts import drawn_claims
 from ..plots.theme import MOST_GROUPS, colours, group_scale, shorten
 from ..reports.claims import lead_statements
 from ..reports.number_words import percent
@@ -37,8 +37,6 @@ CORRECTED = ("fieller", "rubin", "percentiles", "frechet_range")
 ANSWERS = ("known_labels", "completions", "no bounds", "corrected", "refused")
 #: Longer names are cut in sentences.
 LONG = 60
-#: A bracket with statistics in a sentence of the verdict.
-STATISTICS = re.compile(r"(\([^()]*\b(?:interval|corrected)\b[^()]*\)[.,;:]?)")
 
 
 def render(result: Any) -> str:
@@ -56,11 +54,10 @@ def render(result: Any) -> str:
         charts=dict(_charts(result)),
         document=json.loads(result.to_json()),
         json_name="audit.json",
-        style=asset("audit.css"),
         script=asset("audit.js"),
         facts=result.facts,
-        verdict=[_parts(cut(statement.text)) for statement in lead],
-        remaining=[_parts(cut(statement.text)) for statement in remaining],
+        verdict=[cut(statement.text) for statement in lead],
+        remaining=[cut(statement.text) for statement in remaining],
         notes=[note | {"text": cut(note["text"])} for note in result.notes],
         placed=PLACED,
         most_groups=MOST_GROUPS,
@@ -82,12 +79,6 @@ def _shortener(result: Any) -> Callable[[str], str]:
         return sentence
 
     return cut
-
-
-def _parts(sentence: str) -> list[tuple[bool, str]]:
-    """Split a sentence at its bracketed statistics, which the page sets in small type."""
-    pieces = STATISTICS.split(sentence)
-    return [(at % 2 == 1, piece) for at, piece in enumerate(pieces) if piece]
 
 
 def _attributes(result: Any) -> list[dict[str, Any]]:
@@ -152,7 +143,7 @@ def _assumption(facts: dict[str, Any], attribute: str) -> str:
 
 def _charts(result: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     """Draw the findings, and each chart of each attribute that has rows."""
-    if result.findings or any(claim.tells_estimate for claim in result.claims):
+    if drawn_claims(result):
         yield "claims", chart_for_page(plots.findings(result))
     for index, entry in enumerate(_attributes(result)):
         for key, function, table in CHARTS:

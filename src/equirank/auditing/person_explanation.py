@@ -315,7 +315,6 @@ class PersonExplanation:
             document=document
             | {"tables": {key: table_to_json(table) for key, table in tables.items()}},
             json_name="person.json",
-            style=asset("person.css"),
             sections=self.sections,
             person=self,
             largest=max((abs(row["contribution"]) for row in self.features), default=1.0),

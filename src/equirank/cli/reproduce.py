@@ -83,8 +83,9 @@ def reproduce(
 
     A full run needs the real data (in the folder EQUIRANK_DATA) and up to an hour on two cores;
     --quick uses synthetic data, which tests no claim about real data. The folder of results
-    contains results.json, the tables as CSV and Markdown, and charts if the extra 'report' is
-    installed. --stored writes that folder from the full run that is kept with the study.
+    contains results.json, the tables as CSV and Markdown, and, if the extra 'report' is installed,
+    charts and a page, report.html. --stored writes that folder from the full run that is kept with
+    the study.
 
     Verdicts: confirmed; not confirmed; contradicted; not testable here, if the data are missing.
 

@@ -13,7 +13,7 @@ from ..core.metric import Metric
 from ..core.table import Table, table_to_json
 from ..plots.theme import shorten
 from ..reports.number_words import joined, level_words, number
-from ..reports.page import asset, chart_for_page, table_rows, write_page
+from ..reports.page import SIZES, asset, chart_for_page, table_rows, write_page
 from ..reports.provenance import NOT_GIVEN
 from .comparison_claims import lead, top_methods
 
@@ -214,6 +214,7 @@ def render(result: Any, baseline: str | None = None) -> str:
         "parameters": params,
         "chance": Table({"metric": list(result.chance), "value": list(result.chance.values())}),
     }  # fmt: skip
+    said = verdict(result)
     return write_page(
         asset("comparison.html"),
         kind="comparison of rankers",
@@ -230,13 +231,13 @@ def render(result: Any, baseline: str | None = None) -> str:
             "tables": {name: table_to_json(table) for name, table in tables.items()},
         },
         json_name="comparison.json",
-        style=asset("comparison.css"),
-        verdict=verdict(result),
+        scope=said[0],
+        verdict=said[1:],
         methods=list(_methods(result)),
         metrics=[{"name": m.name, "direction": m.direction} for m in result.metrics],
         level=result.level,
         chance=result.chance,
-        keys=list(charts),
+        keys=[key for key in charts if not key.endswith("@narrow")],
         against=against,
         tests=table_rows(tests),
         groups=_by_method(result),
@@ -260,8 +261,9 @@ def _charts(result: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     if first not in known or all(result.table["error"].tolist()):
         return
     for metric in known[1 : MOST_CHARTS + 1]:
-        chart = tradeoff_chart(result, metric, first, {})
-        yield f"tradeoff-{metric.name}", chart_for_page(chart)
+        for ending, size in SIZES.items():
+            chart = tradeoff_chart(result, metric, first, size)
+            yield f"tradeoff-{metric.name}{ending}", chart_for_page(chart)
 
 
 def with_family_p(result: Any, baseline: str) -> Table:

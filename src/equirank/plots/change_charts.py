@@ -5,19 +5,28 @@ from typing import Any
 from ..core.docstrings import describe_as
 from ..core.environment import require
 from ..core.errors import DataError
-from .theme import FOCUS, MUTED, SIZED, altair, attribute_rows, audit_chart, data, dress, shorten
+from .theme import (
+    BETTER,
+    INK,
+    MUTED,
+    SIZED,
+    WORSE,
+    altair,
+    attribute_rows,
+    audit_chart,
+    data,
+    dress,
+    shorten,
+)  # fmt: skip
 
 __all__ = ["before_after", "comparison"]
-
-
-_GOOD, _BAD, _BEFORE = "#4393c3", "#b2182b", "#878787"
 
 
 @describe_as(SIZED, sections=("Returns",))
 def before_after(changes: Any, *, title: str | None = None, width: int = 420) -> Any:
     """Draw each measure before and after, joined by a line in the colour of better or worse.
 
-    Blue means better after the change, red worse.
+    Teal means better after the change, plum worse.
 
     Parameters
     ----------
@@ -53,7 +62,7 @@ def before_after(changes: Any, *, title: str | None = None, width: int = 420) ->
     alt = require("altair", "report")
     y = alt.Y("measure:N", title=None, sort=None).axis(labelLimit=260)
     hue = alt.Color("change:N", title="after is").scale(
-        domain=["better", "worse", "same"], range=[_GOOD, _BAD, _BEFORE]
+        domain=["better", "worse", "same"], range=[BETTER, WORSE, MUTED]
     )
     base = alt.Chart(alt.Data(values=rows))
     tips = [
@@ -62,7 +71,7 @@ def before_after(changes: Any, *, title: str | None = None, width: int = 420) ->
         alt.Tooltip("after:Q", format=".4f"),
     ]
     lines = base.mark_rule(strokeWidth=3).encode(x="before:Q", x2="after:Q", y=y, color=hue)
-    hollow = base.mark_point(size=110, filled=False, color=_BEFORE, strokeWidth=2).encode(
+    hollow = base.mark_point(size=110, filled=False, color=MUTED, strokeWidth=2).encode(
         x=alt.X("before:Q", title="before (hollow) and after (filled)"), y=y, tooltip=tips
     )
     filled = base.mark_point(size=130, filled=True, opacity=1).encode(
@@ -71,6 +80,10 @@ def before_after(changes: Any, *, title: str | None = None, width: int = 420) ->
     return alt.layer(lines, hollow, filled).properties(
         width=width, height=46 * len(rows), title=title or "Before and after"
     )
+
+
+#: Names of the two rankings in the legend.
+THIS, OTHER = "this ranking", "the other ranking"
 
 
 @audit_chart("the table ``comparison`` of an audit against another ranking", "Side by side")
@@ -86,19 +99,18 @@ def comparison(result: Any, attribute: str | None = None, *, width: int = 420) -
     alt = altair()
     keep = ("value", "other", "difference", "low", "high", "p_value")
     shown = [
-        {"metric": _label(row), "audited": "audited", "against": "against"}
-        | {key: row[key] for key in keep}
+        {"metric": _label(row), "audited": THIS, "against": OTHER} | {key: row[key] for key in keep}
         for row in rows
     ]
     tips = [alt.Tooltip("metric:N", title="metric")] + [
         alt.Tooltip(f"{key}:Q", title=title, format=".4~f")
         for key, title in (
-            ("value", "audited"), ("other", "against"), ("difference", "difference"),
+            ("value", THIS), ("other", OTHER), ("difference", "difference"),
             ("low", "low"), ("high", "high"), ("p_value", "p"),
         )
     ]  # fmt: skip
-    sides = {"domain": ["against", "audited"], "range": [MUTED, FOCUS]}
-    shapes = {"domain": ["against", "audited"], "range": ["diamond", "circle"]}
+    sides = {"domain": [OTHER, THIS], "range": [MUTED, INK]}
+    shapes = {"domain": [OTHER, THIS], "range": ["diamond", "circle"]}
     x = (
         alt.X("value:Q", title=None)
         .scale(zero=False, nice=True, padding=14)

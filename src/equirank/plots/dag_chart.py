@@ -6,7 +6,7 @@ from typing import Any
 from ..core.docstrings import describe_as
 from ..core.environment import require
 from ..core.errors import DataError
-from .theme import SIZED
+from .theme import BETTER, FOCUS, INK, MUTED, SIZED
 
 __all__ = ["causal_dag"]
 
@@ -15,12 +15,8 @@ __all__ = ["causal_dag"]
 _CLEAR = 24.0
 
 _COLOURS = {
-    "protected": "#b2182b",
-    "mediator": "#ef8a62",
-    "resolving": "#4393c3",
-    "given": "#878787",
-    "score": "#1b1b1b",
-}
+    "protected": FOCUS, "mediator": "#b58900", "resolving": BETTER, "given": MUTED, "score": INK,
+}  # fmt: skip
 _WORDS = {
     "protected": "protected",
     "mediator": "mediator",
@@ -36,10 +32,10 @@ def causal_dag(
 ) -> Any:
     """Draw a DAG from left to right, with the effect and interval of each edge.
 
-    Red edges start at a protected attribute; blue nodes are resolving mediators, whose effects are
-    accepted. Edges from a protected attribute compare each group with the reference; other edges
-    show the change of the effect per unit of the cause. An edge is dashed if its interval includes
-    0.
+    Vermilion edges start at a protected attribute; teal nodes are resolving mediators, whose
+    effects are accepted. Edges from a protected attribute compare each group with the reference;
+    other edges show the change of the effect per unit of the cause. An edge is dashed if its
+    interval includes 0.
 
     Parameters
     ----------
@@ -70,7 +66,7 @@ def causal_dag(
     x = alt.X("x:Q", scale=box, axis=None)
     y = alt.Y("y:Q", scale=box, axis=None)
     hue = alt.Color("kind:N", legend=None).scale(
-        domain=["protected", "other"], range=[_COLOURS["protected"], "#666666"]
+        domain=["protected", "other"], range=[_COLOURS["protected"], MUTED]
     )
     lines = (
         alt.Chart(alt.Data(values=edges))

@@ -1,5 +1,6 @@
 """Charts of groups: exposure, merit, selection rates, impact ratios, pairwise accuracy."""
 
+from math import isfinite
 from typing import Any
 
 from ..core.outcomes import decision_words
@@ -7,6 +8,7 @@ from . import theme
 from .theme import altair, attribute_rows, audit_chart, data, dress, group_scale, shorten
 
 __all__ = [
+    "drawn_claims",
     "exposure",
     "exposure_merit",
     "findings",
@@ -139,7 +141,7 @@ def pairwise_accuracy(result: Any, attribute: str | None = None, *, width: int =
     ]
     cells = base.mark_rect(cornerRadius=4).encode(
         color=alt.Color("accuracy:Q", legend=None).scale(
-            domain=[0, 0.5, 1], range=["#b35806", "#f4f1ea", "#2c6fad"], interpolate="rgb"
+            domain=[0, 0.5, 1], range=[theme.WORSE, "#f4f1ea", theme.BETTER], interpolate="rgb"
         ),
         tooltip=tips,
     )
@@ -225,10 +227,6 @@ def findings(result: Any, *, width: int = 460) -> Any:
     'Largest findings'
     """
     alt = altair()
-    claims = result.findings or sorted(
-        (claim for claim in result.claims if claim.tells_estimate),
-        key=lambda claim: -claim.size,
-    )
     words = ("the group", "compared with")
     rows = [
         {
@@ -239,20 +237,32 @@ def findings(result: Any, *, width: int = 460) -> Any:
             "second": claim.shares[1],
             "p": claim.p_family,
         }
-        for claim in claims[:MOST_FINDINGS]
+        | dict(zip(("low", "high"), _ends(claim), strict=True))
+        for claim in drawn_claims(result)
         for word, share in zip(words, claim.shares, strict=True)
     ]
     y = alt.Y("claim:N", title=None, sort=None).axis(labelLimit=240)
     base = alt.Chart(data(rows))
-    line = base.mark_rule(strokeWidth=3, opacity=0.45, color=theme.MUTED).encode(
+    x = (
+        alt.X("share:Q", title=["share of people,", "pairs or exposure"])
+        .scale(domainMin=0)
+        .axis(format=".0%", tickCount=5)
+    )
+    line = base.mark_rule(strokeWidth=1, color=theme.MUTED).encode(
         x=alt.X("first:Q"), x2="second:Q", y=y
     )
-    points = base.mark_point(size=110, filled=True, opacity=1).encode(
-        x=alt.X("share:Q", title="share").scale(domainMin=0).axis(format=".0%", tickCount=5),
+    known = [row for row in rows if row["low"] is not None]
+    bars = (
+        alt.Chart(data(known))
+        .mark_rule(strokeWidth=4, opacity=0.6, color=theme.INK)
+        .encode(x=alt.X("low:Q"), x2="high:Q", y=y)
+    )
+    points = base.mark_point(size=70, filled=True, opacity=1).encode(
+        x=x,
         y=y,
         color=alt.Color("what:N")
         .legend(columns=1)
-        .scale(domain=words[::-1], range=[theme.MUTED, theme.FOCUS]),
+        .scale(domain=words[::-1], range=[theme.MUTED, theme.INK]),
         shape=alt.Shape("what:N")
         .legend(columns=1)
         .scale(domain=words[::-1], range=["diamond", "circle"]),
@@ -265,10 +275,36 @@ def findings(result: Any, *, width: int = 460) -> Any:
     )
     title = "Largest findings" if result.findings else "Largest differences, none of them a finding"
     return dress(
-        alt.layer(line, points).properties(width=width, height=34 * max(len(rows) // 2, 1)),
+        alt.layer(line, *([bars] if known else []), points).properties(
+            width=width, height=34 * max(len(rows) // 2, 1)
+        ),
         title,
-        "For each comparison the share of the group and the share it is compared with.",
+        "For each comparison the share of the group, with its confidence interval, and the share "
+        "it is compared with.",
     )
+
+
+def drawn_claims(result: Any) -> list[Any]:
+    """Return the claims that `findings` draws: the findings, else the largest undecided ones."""
+    undecided = [claim for claim in result.claims if claim.tells_estimate]
+    found = result.findings or sorted(undecided, key=lambda claim: -claim.size)
+    return list(found[:MOST_FINDINGS])
+
+
+def _ends(claim: Any) -> tuple[float | None, float | None]:
+    """Return the interval of a claim around the share of the group; none if it is of another unit.
+
+    The interval of a ratio is multiplied by the share that the group is compared with, and cut at
+    1, the largest share.
+    """
+    own = (claim.unit, claim.estimate, claim.low, claim.high)
+    for unit, *numbers in (own, *((unit, *also[:3]) for unit, also in claim.also.items())):
+        if unit in ("chance", "share", "ratio"):
+            factor = claim.shares[1] if unit == "ratio" else 1.0
+            estimate, low, high = (factor * value for value in numbers)
+            if abs(estimate - claim.shares[0]) < 0.02 and isfinite(low) and isfinite(high):
+                return max(low, 0.0), min(high, 1.0)
+    return None, None
 
 
 def _label(claim: Any) -> str:
@@ -287,9 +323,17 @@ def _label(claim: Any) -> str:
 
 
 def two_shares(
-    rows: list[dict[str, Any]], words: dict[str, str], width: int, title: str, attribute: str
+    rows: list[dict[str, Any]],
+    words: dict[str, str],
+    width: int,
+    title: str,
+    attribute: str,
+    scale: dict[str, list[Any]],
 ) -> Any:
-    """Draw two points per group with a line between them; words names the two columns."""
+    """Draw two points per group with a line between them; words names the two columns.
+
+    The second point has the colour of the group, and its interval if the rows have low and high.
+    """
     alt = altair()
     start, end = words
     both = [
@@ -298,19 +342,27 @@ def two_shares(
         for key in (start, end)
     ]
     y = alt.Y("group:N", title=None, sort=None)
-    ends = alt.Chart(data({key: row[key] for key in ("group", start, end)} for row in rows))
-    line = ends.mark_rule(strokeWidth=3, opacity=0.45, color=theme.MUTED).encode(
-        x=alt.X(f"{start}:Q"), x2=f"{end}:Q", y=y
+    hue = alt.Color("group:N").scale(**scale).legend(None)
+    keep = ("group", start, end, "low", "high")
+    ends = alt.Chart(data({key: row.get(key) for key in keep} for row in rows)).encode(y=y)
+    line = ends.mark_rule(strokeWidth=1, color=theme.MUTED).encode(
+        x=alt.X(f"{start}:Q"), x2=f"{end}:Q"
     )
-    domain = [words[start], words[end]]
+    bars = ends.mark_rule(strokeWidth=4, opacity=0.6).encode(
+        x=alt.X("low:Q"), x2="high:Q", color=hue
+    )
+    known = any(row.get("low") is not None and isfinite(row["low"]) for row in rows)
+    shown = alt.Shape("what:N").scale(domain=list(words.values()), range=["diamond", "circle"])
     points = (
         alt.Chart(data(both))
-        .mark_point(size=130, filled=True, opacity=1)
+        .mark_point(size=80, filled=True, opacity=1)
         .encode(
-            x=alt.X("value:Q", title="share").scale(padding=12).axis(format=".0%", tickCount=5),
+            x=alt.X("value:Q", title=f"share of all {_of(words)}")
+            .scale(padding=12)
+            .axis(format=".0%", tickCount=5),
             y=y,
-            color=alt.Color("what:N").scale(domain=domain, range=[theme.MUTED, theme.FOCUS]),
-            shape=alt.Shape("what:N").scale(domain=domain, range=["diamond", "circle"]),
+            color=alt.condition(f"datum.what == '{words[start]}'", alt.value(theme.MUTED), hue),
+            shape=shown,
             tooltip=[
                 alt.Tooltip("group:N", title="group"),
                 alt.Tooltip("what:N", title="what"),
@@ -319,11 +371,19 @@ def two_shares(
             ],
         )
     )
+    layers = alt.layer(line, *([bars] if known else []), points)
     return dress(
-        alt.layer(line, points).properties(width=width, height=34 * len(rows)),
+        layers.properties(width=width, height=34 * len(rows)),
         f"{title}, by {shorten(attribute, 40)}",
         f"Share of all exposure that each group of {shorten(attribute)} receives, and its "
         f"{words[start].replace('merit', 'all relevance')}.",
+    )
+
+
+def _of(words: dict[str, str]) -> str:
+    """Return what the shares of two columns are of, for an axis."""
+    return " and ".join(
+        word.removeprefix("share of ").removeprefix("all ") for word in words.values()
     )
 
 
@@ -337,9 +397,16 @@ def exposure(result: Any, attribute: str | None = None, *, width: int = 640) -> 
         Two points per group; a circle left of its diamond means less exposure than people.
     """
     attribute, rows = attribute_rows(result, "groups", attribute)
-    rows = [row | {"ratio": row["exposure_per_item"]} for row in rows]
+    rows = [
+        row
+        | {"ratio": row["exposure_per_item"]}
+        | {"low": row["exposure_low"], "high": row["exposure_high"]}
+        for row in rows
+    ]
     words = {"share": "share of all people", "exposure": "share of exposure"}
-    return two_shares(rows, words, width, "Share of exposure", attribute)
+    return two_shares(
+        rows, words, width, "Share of exposure", attribute, group_scale(result, attribute)
+    )
 
 
 @audit_chart("the table ``exposure_merit``, empty without relevance", "Exposure and merit, by sex")
@@ -353,4 +420,6 @@ def exposure_merit(result: Any, attribute: str | None = None, *, width: int = 64
     """
     attribute, rows = attribute_rows(result, "exposure_merit", attribute)
     words = {"merit_share": "share of merit", "exposure_share": "share of exposure"}
-    return two_shares(rows, words, width, "Exposure and merit", attribute)
+    rows = [{key: row[key] for key in ("group", "ratio", *words)} for row in rows]
+    scale = group_scale(result, attribute)
+    return two_shares(rows, words, width, "Exposure and merit", attribute, scale)

@@ -98,7 +98,8 @@ def label_offsets(
     """Return an offset for the label of each point, close to it and with little overlap.
 
     The labels are placed in order: each at the first offset without overlap, else at the one with
-    the smallest overlap.
+    the smallest overlap. A label that would cover another one has the alignment ``""`` and is left
+    out; tooltips have all names.
 
     Parameters
     ----------
@@ -120,6 +121,7 @@ def label_offsets(
     """
     boxes, found = list(taken), []
     dots = [(x - POINT, x + POINT, y - POINT, y + POINT) for x, y in others]
+    none = Offset(0.0, 0.0, "", False)
     for at, text in zip(points, texts, strict=True):
         tried = []
         for joined, offsets in ((False, NEAR), (True, FAR)):
@@ -132,6 +134,9 @@ def label_offsets(
             if tried[-1][0] == 0.0:
                 break
         _, offset, own = min(tried, key=lambda each: each[0])
+        if any(_overlap(own, other) for other in boxes):
+            found.append(none)
+            continue
         boxes.append(own)
         found.append(offset)
     return found
@@ -160,7 +165,7 @@ def draw_labels(
             .mark_rule(color=MUTED, strokeWidth=0.7)
             .encode(**axes, x2="x2:Q", y2="y2:Q")
         )
-    for offset in dict.fromkeys(offsets):
+    for offset in dict.fromkeys(each for each in offsets if each.align):
         own = [row for row, own in zip(named, offsets, strict=True) if own == offset]
         yield (
             alt.Chart(data(own))

@@ -9,7 +9,19 @@ import numpy as np
 from ..core.docstrings import describe_as
 from ..core.environment import require
 from ..core.errors import DataError
-from .theme import DASHES, FOCUS, INK, MUTED, PALETTE, SIZED, altair, colours, data, dress, shorten
+from .theme import (
+    BETTER,
+    DASHES,
+    INK,
+    METHOD,
+    MUTED,
+    SIZED,
+    altair,
+    colours,
+    data,
+    dress,
+    shorten,
+)  # fmt: skip
 
 if TYPE_CHECKING:
     from ..core.pair_explanation import PairExplanation
@@ -17,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["fair_angles", "margin_bounds", "pair_explanation", "sampling_error"]
 
 
-_FAIR, _UNFAIR, _ASKED, _FOUND = "#4393c3", "#e0e0e0", "#1b1b1b", "#b2182b"
+_FAIR, _UNFAIR, _ASKED, _FOUND = BETTER, "#d5dae0", INK, METHOD
 
 
 @describe_as(SIZED, sections=("Returns",))
@@ -319,7 +331,7 @@ def pair_explanation(
         .scale(padding=MARGIN, nice=False)
         .axis(tickCount=6)
     )
-    hue = alt.Color("side:N", sort=None).scale(domain=list(sides), range=[PALETTE[0], FOCUS])
+    hue = alt.Color("side:N", sort=None).scale(domain=list(sides), range=[METHOD, MUTED])
     tips = [
         alt.Tooltip("feature:N"),
         alt.Tooltip("contribution:Q", format="+.4g"),

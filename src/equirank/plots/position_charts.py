@@ -119,13 +119,39 @@ def prefix_shares(
         for row in rows
     ]
     ticks = _ticks(max(row["k"] for row in rows), (1, 2, 5) if together else (1, 3))
-    chart = alt.layer(*_layers(alt, scale, together, ticks), data=data(rows))
+    layers = _layers(alt, scale, together, ticks)
+    if together:
+        layers += _line_names(alt, rows, scale, height)
+    chart = alt.layer(*layers, data=data(rows))
     return dress(
         _overlaid_or_faceted(chart, scale, width, height),
         f"Share in the top k, by {shorten(attribute, 40)}",
         f"Share of each group of {shorten(attribute)} in the top k, for growing k, with its share "
         "of all people as a thin line and the band of chance shaded.",
     )
+
+
+def _line_names(
+    alt: Any, rows: list[dict[str, Any]], scale: dict[str, list[Any]], height: int
+) -> list[Any]:
+    """Return the names of the lines, at their right ends and without overlaps."""
+    ends = {row["group"]: row for row in rows if row["k"] == max(each["k"] for each in rows)}
+    highest = max(max(row["share"], row["band_high"] or 0.0) for row in rows) or 1.0
+    layers, above = [], float("-inf")
+    for group in sorted(ends, key=lambda name: -ends[name]["share"]):
+        at = height * (1 - ends[group]["share"] / highest)
+        placed = max(at, above + 15)
+        above = placed
+        hue = scale["range"][scale["domain"].index(group)]
+        row = {key: ends[group][key] for key in ("group", "k", "share")}
+        layers.append(
+            alt.Chart(data([row]))
+            .mark_text(
+                align="left", dx=6, dy=placed - at, limit=100, fontWeight=600, color=hue
+            )
+            .encode(x="k:Q", y="share:Q", text="group:N")
+        )  # fmt: skip
+    return layers
 
 
 def _overlaid_or_faceted(chart: Any, scale: dict[str, list[Any]], width: int, height: int) -> Any:
@@ -136,6 +162,16 @@ def _overlaid_or_faceted(chart: Any, scale: dict[str, list[Any]], width: int, he
     return chart.properties(width=width // 3 - 40, height=height // 2).facet(facet=facet, columns=3)
 
 
+def _dash(alt: Any, scale: dict[str, list[Any]]) -> Any:
+    """Return dashes that tell the groups apart without colour."""
+    dashes = [theme.DASHES[i % len(theme.DASHES)] for i in range(len(scale["domain"]))]
+    return alt.StrokeDash("group:N").scale(domain=scale["domain"], range=dashes).legend(None)
+
+
+#: The axis of prefixes ends at the last tick to this power, to leave space for names.
+NAMES = 1.3
+
+
 def _ticks(end: int, steps: tuple[int, ...]) -> list[int]:
     """Return the ticks of a logarithmic axis: 1, 2, 5, 10, 20, 50 and so on."""
     ticks = [step * 10**power for power in range(len(str(end))) for step in steps]
@@ -143,13 +179,16 @@ def _ticks(end: int, steps: tuple[int, ...]) -> list[int]:
 
 
 def _layers(alt: Any, scale: dict[str, list[Any]], together: bool, ticks: list[int]) -> list[Any]:
-    x = alt.X("k:Q", title="top k").scale(type="log", nice=False).axis(values=ticks)
+    x = alt.X("k:Q", title="number of top positions, k").scale(type="log", nice=False)
+    x = x.axis(values=ticks)
+    if together:  # space for the names of the lines
+        x = x.scale(type="log", nice=False, domainMax=max(ticks[-1], 2) ** NAMES)
     y = alt.Y("share:Q", title="share of the group").axis(format=".0%", tickCount=5)
     hue = alt.Color("group:N").scale(**scale)
-    dashes = [theme.DASHES[i % len(theme.DASHES)] for i in range(len(scale["domain"]))]
-    dash = alt.StrokeDash("group:N").scale(domain=scale["domain"], range=dashes)
+    dash = _dash(alt, scale)
+    hue = hue.legend(None)
     if not together:
-        hue, dash = hue.legend(None), dash.legend(None).scale(domain=scale["domain"], range=[[1]])
+        dash = dash.scale(domain=scale["domain"], range=[[1]])
     tips = [
         alt.Tooltip("group:N", title="group"),
         alt.Tooltip("k:Q", title="top k"),
@@ -160,7 +199,7 @@ def _layers(alt: Any, scale: dict[str, list[Any]], together: bool, ticks: list[i
     ]
     band = alt.Chart().transform_filter("datum.banded && isValid(datum.band_low)")
     return [
-        band.mark_area(opacity=0.16, color=theme.FOCUS if together else theme.MUTED).encode(
+        band.mark_area(opacity=0.16, color=scale["range"][0] if together else theme.MUTED).encode(
             x=x, y=alt.Y("band_low:Q"), y2="band_high:Q", detail="group:N"
         ),
         alt.Chart()
@@ -203,7 +242,9 @@ def score_distributions(
         alt.Chart()
         .mark_rect(opacity=0.32)
         .encode(x=x, x2="right:Q", y=y, y2=alt.datum(0), color=hue, tooltip=tips),
-        alt.Chart().mark_rule(strokeWidth=2).encode(x=x, x2="right:Q", y=y, color=hue),
+        alt.Chart()
+        .mark_rule(strokeWidth=2)
+        .encode(x=x, x2="right:Q", y=y, color=hue, strokeDash=_dash(alt, scale)),
         data=data({key: row[key] for key in keep} for row in rows),
     )
     return dress(

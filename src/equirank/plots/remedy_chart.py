@@ -6,15 +6,15 @@ from typing import Any
 from ..core.docstrings import describe_as
 from ..core.errors import DataError
 from .label_layout import Sheet, box, draw_labels
-from .theme import FOCUS, INK, MUTED, PALETTE, altair, data, dress, shorten
+from .theme import INK, METHOD, MUTED, altair, data, dress, shorten
 from .tradeoff_chart import axis, interval_rules, tradeoff
 
 __all__ = ["remedies"]
 
 #: Shape and colour of the points.
 MARKS = {
-    "does not use groups": ("circle", PALETTE[0]),
-    "uses groups": ("triangle-up", FOCUS),
+    "does not use groups": ("circle", METHOD),
+    "uses groups": ("triangle-up", METHOD),
     "as ranked now": ("diamond", INK),
 }
 #: Dashes of the lines of random orders.

@@ -9,15 +9,18 @@ from ..core.environment import require
 from ..core.errors import DataError
 
 __all__ = [
+    "BETTER",
     "DASHES",
     "FOCUS",
     "FONT",
     "INK",
+    "METHOD",
     "MOST_GROUPS",
     "MUTED",
     "OVERLAID",
     "PALETTE",
     "SHAPES",
+    "WORSE",
     "altair",
     "attribute_rows",
     "audit_chart",
@@ -30,13 +33,21 @@ __all__ = [
 ]
 
 
+# A colour means one thing in all charts: vermilion is the protected group (or the one in focus),
+# the other colours of the palette are other groups, or series where no groups are drawn; purple
+# is a method; plum and teal are worse and better. Two sides of a comparison are ink and grey.
+
 #: Okabe and Ito's colours, distinguishable with any colour vision, in an order that separates
 #: similar ones; the yellow is darkened for white backgrounds.
 PALETTE = (
-    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b58900", "#8f8f8f", "#7b5ea7",
+    "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#b58900", "#8f8f8f",
 )  # fmt: skip
-#: Colour of the group in focus.
+#: Colour of the protected group, or of the group in focus.
 FOCUS = "#d55e00"
+#: Colour of methods, remedies and candidates.
+METHOD = "#7b5ea7"
+#: Colours of above and below chance, better and worse.
+BETTER, WORSE = "#3b7a80", "#8e3b6b"
 #: Lines also differ in dashes and points in shape, not only in colour.
 DASHES = ((1, 0), (6, 3), (2, 2), (8, 3, 2, 3), (4, 2), (10, 4), (1, 2), (6, 2, 1, 2))
 SHAPES = (
@@ -160,16 +171,16 @@ def group_scale(result: Any, attribute: str) -> dict[str, list[Any]]:
     """
     _, rows = attribute_rows(result, "groups", attribute)
     names = [row["group"] for row in sorted(rows, key=lambda row: not row["focus"])]
-    rest = [colour for colour in PALETTE if colour != FOCUS]
     if not any(row["focus"] for row in rows):
         return colours(names)
-    return {"domain": names, "range": [FOCUS, *(rest[i % 7] for i in range(len(names) - 1))]}
+    return {"domain": names, "range": [FOCUS, *colours(names[1:])["range"]]}
 
 
 def colours(names: Iterable[Any]) -> dict[str, list[Any]]:
-    """Return the colours of names, as the domain and range of a scale."""
+    """Return the colours of names, as domain and range of a scale; vermilion is not among them."""
     domain = list(dict.fromkeys(names))
-    return {"domain": domain, "range": [PALETTE[i % len(PALETTE)] for i in range(len(domain))]}
+    rest = [colour for colour in PALETTE if colour != FOCUS]
+    return {"domain": domain, "range": [rest[i % len(rest)] for i in range(len(domain))]}
 
 
 #: Parameters that charts share, and what they return.

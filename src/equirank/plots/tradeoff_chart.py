@@ -6,7 +6,7 @@ from typing import Any
 
 from ..core.errors import DataError
 from .label_layout import PADDING, Sheet, box, draw_labels
-from .theme import INK, MUTED, PALETTE, SHAPES, altair, colours, data, dress, shorten
+from .theme import INK, METHOD, MUTED, SHAPES, altair, colours, data, dress, shorten
 
 __all__ = ["axis", "distance_lines", "draw_lines", "interval_rules", "line_name", "tradeoff"]
 
@@ -184,7 +184,7 @@ def tradeoff(
     layers += interval_rules(alt, rows, axes, hue)
     layers += [
         alt.Chart(data(row for row in rows if row["front"] is filled))
-        .mark_point(filled=filled, size=90, strokeWidth=2, opacity=1, color=PALETTE[0])
+        .mark_point(filled=filled, size=90, strokeWidth=2, opacity=1, color=METHOD)
         .encode(**axes, tooltip=tips, **hue, **_shape(alt, paths))
         for filled in (False, True)
         if any(row["front"] is filled for row in rows)
@@ -398,6 +398,6 @@ def interval_rules(
             ends[along].shorthand = f"{low}:Q"
             yield (
                 alt.Chart(data(known))
-                .mark_rule(strokeWidth=1.5, opacity=0.6, color=PALETTE[0])
+                .mark_rule(strokeWidth=1.5, opacity=0.6, color=METHOD)
                 .encode(**ends, **hue)
             )

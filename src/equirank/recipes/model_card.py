@@ -14,6 +14,7 @@ from ..core.data import RankingData
 from ..core.evaluation import Evaluation
 from ..core.table import Table
 from ..metrics import NDCG
+from ..plots.group_charts import drawn_claims
 from ..plots.theme import group_scale
 from ..reports.claims import lead_statements
 from ..reports.page import asset, chart_for_page, table_rows, write_page
@@ -61,6 +62,8 @@ class ModelCard:
         The audit of the held-out data; None without sensitive attributes.
     limits : list of str
         Sentences on the limits of the model.
+    uses : list of str
+        Sentences on the intended use.
     provenance : Provenance
         The files, settings, version and date of the card.
     """
@@ -76,6 +79,7 @@ class ModelCard:
     by_group: dict[str, Evaluation]
     audit: AuditResult | None
     limits: list[str]
+    uses: list[str] = field(default_factory=list)
     provenance: Provenance = field(default_factory=Provenance)
 
     def to_html(self) -> str:
@@ -85,12 +89,11 @@ class ModelCard:
             asset("model_card.html"),
             kind="model card",
             title=self.name if self.provenance.title == NOT_GIVEN else self.provenance.title,
-            first="model",
+            first="use",
             provenance=self.provenance,
             tables=tables,
             charts=dict(self._charts()),
             json_name="model_card.json",
-            style=asset("model_card.css"),
             card=self,
             facts=self.facts,
             rows={name: table_rows(table) for name, table in tables.items()},
@@ -143,6 +146,8 @@ class ModelCard:
     def _charts(self) -> Iterator[tuple[str, dict[str, Any]]]:
         if self.audit is None:
             return
+        if drawn_claims(self.audit):
+            yield "claims", chart_for_page(plots.findings(self.audit))
         for index, entry in enumerate(self.audit.facts["attributes"]):
             for key, function, table in CHARTS:
                 rows = self.audit.tables[table]
@@ -224,6 +229,7 @@ def make_card(
         by_group=trained.by_group,
         audit=audited,
         limits=_limits(config, columns, trained),
+        uses=_uses(facts, columns, provenance),
         provenance=provenance,
     )
 
@@ -316,6 +322,21 @@ def _groups(data: RankingData) -> Table:
             rows.append((name, group, size, size / known))
     heads = ("attribute", "group", "entries", "share")
     return Table({head: [row[at] for row in rows] for at, head in enumerate(heads)})
+
+
+def _uses(facts: dict[str, Any], columns: "DataColumns", provenance: Provenance) -> list[str]:
+    """Return sentences on what the model is for: its purpose, what it orders, for which data."""
+    purpose = "No purpose was recorded. State one with --purpose when the model is trained."
+    if provenance.purpose != NOT_GIVEN:
+        purpose = f"Purpose: {provenance.purpose}"
+    lists = f"the rows with the same {columns.query}" if columns.query else "all rows"
+    count = facts["fitted_queries"]
+    return [
+        purpose,
+        f"The model orders the items of a list ({lists}) by predicted {columns.relevance}.",
+        f"It was fitted to {facts['fitted_rows']:,} items in {count:,} list{'s' * (count != 1)} of "
+        f"{facts['file']}, and is meant for lists collected in the same way.",
+    ]
 
 
 def _limits(config: "Config", columns: "DataColumns", trained: "Trained") -> list[str]:

@@ -13,17 +13,24 @@ from typing import Any
 from ..core.environment import require
 from ..core.table import Table, table_to_json
 from ..plots.export import script_safe, specification, vega_script
-from ..plots.theme import MUTED, configuration, shorten
+from ..plots.theme import INK, MUTED, configuration, shorten
 from .number_words import FORMATS
 from .provenance import NOT_GIVEN, Provenance
 
-__all__ = ["asset", "chart_for_page", "table_rows", "template_environment", "write_page"]
+__all__ = ["SIZES", "asset", "chart_for_page", "table_rows", "template_environment", "write_page"]
 
 
 #: Most rows of a table on a page; the downloads contain all.
 MOST_ROWS = 200
 #: Positions at which the name of a metric or check may be wrapped.
 PIECES = re.compile(r"(?<=[_.(])|(?<=[a-z])(?=[A-Z])")
+#: A bracket with statistics in a sentence, which pages set in small type.
+STATISTICS = re.compile(r"(\([^()]*\b(?:interval|corrected)\b[^()]*\)[.,;:]?)")
+#: Charts with labels next to points are drawn twice, since positions of labels depend on the
+#: width: endings of their keys, and sizes.
+SIZES: dict[str, dict[str, Any]] = {
+    "": {"width": 900, "height": 420}, "@narrow": {"width": 330, "height": 420},
+}  # fmt: skip
 #: Charts use the colours of the page, light or dark.
 PAGE_COLOURS = {"ink": "var(--ink)", "muted": "var(--muted)", "grid": "var(--line)"}
 
@@ -39,15 +46,16 @@ def write_page(
     charts: Mapping[str, dict[str, Any]],
     document: Mapping[str, Any] | None = None,
     json_name: str,
-    style: str = "",
     script: str = "",
     **values: Any,
 ) -> str:
     """Return one self-contained page from a template that extends ``shell.html``.
 
     All text is escaped, the charts' script is inlined once, and a content security policy allows
-    only the two scripts, by their hashes, and no requests. The template defines the blocks ``top``,
-    ``contents``, ``main`` and ``about``, and may import ``macros.html`` (with context).
+    only the two scripts, by their hashes, and no requests. Every page has one design: title and
+    record, the first section with its sentences and one picture (block ``lead``), sections that are
+    always shown (``main``), and everything else folded (``rest``). The template may import
+    ``macros.html`` (with context).
 
     Parameters
     ----------
@@ -68,8 +76,8 @@ def write_page(
         the record and the tables.
     json_name : str
         Name of the JSON file.
-    style, script : str
-        CSS and JavaScript of this page. The script can use ``all``, ``make``, ``rowsOf``,
+    script : str
+        JavaScript of this page. It can use ``all``, ``make``, ``rowsOf``,
         ``spyAll`` and ``beforePrint`` of ``page``.
     **values
         Further values of the template.
@@ -94,7 +102,7 @@ def write_page(
         .render(
             kind=kind, title=title, first=first, provenance=provenance, not_given=NOT_GIVEN,
             tables=tables, charts=charts, json_name=json_name, most_rows=MOST_ROWS,
-            style=raw(asset("shell.css") + style),
+            style=raw(asset("shell.css") + asset("report.css")),
             scripts={name: raw(text) for name, text in scripts.items()},
             hashes=[_hash(text) for text in scripts.values()],
             payload=raw(script_safe(_texts_once(document))),
@@ -124,7 +132,8 @@ def template_environment(read: Callable[[str], str] | None = None) -> Any:
     raw = environment.filters["safe"]
     # The name of a metric may be wrapped between its parts; joining escapes them.
     breaks = {"breaks": lambda name: raw("<wbr>").join(PIECES.split(name))}
-    environment.filters |= FORMATS | {"shorten": shorten} | breaks
+    own = {"shorten": shorten, "statistics": _statistics} | breaks
+    environment.filters |= FORMATS | own
     return environment
 
 
@@ -138,7 +147,9 @@ def chart_for_page(chart: Any) -> dict[str, Any]:
     """Return a chart without title and with the page's colours of text and lines."""
     # Not validated: checking every row against Altair's schema takes seconds; tests do it.
     text = json.dumps(specification(chart, validate=False))
-    spec: dict[str, Any] = json.loads(text.replace(MUTED, PAGE_COLOURS["muted"]))
+    for name, colour in (("ink", INK), ("muted", MUTED)):
+        text = text.replace(f'"{colour}"', f'"{PAGE_COLOURS[name]}"')
+    spec: dict[str, Any] = json.loads(text)
     for key in ("config", "title", "$schema"):
         spec.pop(key, None)
     return spec
@@ -150,6 +161,12 @@ def table_rows(table: Any) -> list[dict[str, Any]]:
         {key: None if isinstance(v, float) and not isfinite(v) else v for key, v in row.items()}
         for row in table
     ]
+
+
+def _statistics(sentence: str) -> list[tuple[bool, str]]:
+    """Split a sentence at its bracketed statistics: whether a piece is one, and its text."""
+    pieces = STATISTICS.split(sentence)
+    return [(at % 2 == 1, piece) for at, piece in enumerate(pieces) if piece]
 
 
 def _hash(text: str) -> str:

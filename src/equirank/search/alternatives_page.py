@@ -9,7 +9,7 @@ from .. import plots
 from ..core.metric import Metric
 from ..core.table import table_to_json
 from ..plots.theme import shorten
-from ..reports.page import asset, chart_for_page, table_rows, write_page
+from ..reports.page import SIZES, asset, chart_for_page, table_rows, write_page
 from ..reports.provenance import NOT_GIVEN
 
 __all__ = ["how_it_was_done", "render", "tradeoff_chart"]
@@ -18,7 +18,7 @@ __all__ = ["how_it_was_done", "render", "tradeoff_chart"]
 MOST_REASONS = 50
 
 
-def tradeoff_chart(result: Any) -> Any:
+def tradeoff_chart(result: Any, **size: Any) -> Any:
     """Draw all candidates by target and quality on the choosing part, and the certified two.
 
     Filled points are on the front. The dashed line joins the candidate with the best quality to a
@@ -47,7 +47,7 @@ def tradeoff_chart(result: Any) -> Any:
     ends = (result.chance[x.name], result.chance[y.name])
     ends += tuple(best["values"][metric.name]["value"] for metric in (x, y))
     return plots.tradeoff(
-        points, x.name, y.name, mixture=ends, x_better=x.direction, y_better=y.direction
+        points, x.name, y.name, mixture=ends, x_better=x.direction, y_better=y.direction, **size
     )
 
 
@@ -102,8 +102,8 @@ def how_it_was_done(result: Any) -> Iterator[tuple[str, str]]:
 
 def render(result: Any) -> str:
     """Return the report of `Alternatives` as one self-contained HTML page."""
-    chart = tradeoff_chart(result)
-    charts = {} if chart is None else {"tradeoff": chart_for_page(chart)}
+    drawn = {ending: tradeoff_chart(result, **size) for ending, size in SIZES.items()}
+    charts = {f"tradeoff{end}": chart_for_page(each) for end, each in drawn.items() if each}
     record = result.provenance
     tables = {"candidates": result.table, "certified": result.certified_table}
     document = result.to_dict() | {
@@ -126,7 +126,6 @@ def render(result: Any) -> str:
         charts=charts,
         document=document,
         json_name="alternatives.json",
-        style=asset("comparison.css"),
         verdict=result.sentences,
         metrics=[{"name": m.name, "direction": m.direction} for m in result.metrics],
         target=result.target.name,

@@ -7,7 +7,7 @@ from .. import plots
 from ..core.table import table_to_json
 from ..plots.theme import shorten
 from ..reports.number_words import level_words
-from ..reports.page import asset, chart_for_page, table_rows, write_page
+from ..reports.page import SIZES, asset, chart_for_page, table_rows, write_page
 from ..reports.provenance import NOT_GIVEN
 from .remedies import MOST_MOVES, Remedies, Remedy, loss_words, value_words
 
@@ -30,7 +30,6 @@ def render(result: Remedies) -> str:
         charts=_charts(result),
         document=result.to_dict() | {"tables": {n: table_to_json(t) for n, t in tables.items()}},
         json_name="remedies.json",
-        style=asset("remedies.css"),
         sentences=result.sentences,
         target=result.target,
         before=result.before,
@@ -53,7 +52,10 @@ def render(result: Remedies) -> str:
 def _charts(result: Remedies) -> dict[str, dict[str, Any]]:
     if not result.remedies or not result.quality_name:
         return {}
-    return {"remedies": chart_for_page(plots.remedies(result))}
+    return {
+        f"remedies{ending}": chart_for_page(plots.remedies(result, **size))
+        for ending, size in SIZES.items()
+    }
 
 
 def _row(remedy: Remedy, limit: float) -> dict[str, Any]:

@@ -67,43 +67,43 @@ const page = (function () {
     return card.clientWidth - parseFloat(style.paddingLeft) - parseFloat(style.paddingRight);
   };
   let drawnAt = width();
-  // A chart beside text has the width of its own column.
-  const room = (key) => {
-    const plot = document.querySelector(`.beside .plot[data-chart="${key}"]`);
-    return plot ? plot.clientWidth : 0;
-  };
-  function sized(key) {
-    const spec = structuredClone(drawings.charts[key]);
-    const wide = drawnAt;
+  // On paper charts are in two columns, in smaller type; on screen a chart beside text has the width of its column.
+  const PAPER = 440;
+  let printing = false;
+  const room = (plot) => (printing ? PAPER : (plot.closest(".beside") && plot.clientWidth) || drawnAt);
+  function sized(plot) {
+    const key = plot.dataset.chart;
+    const wide = room(plot);
+    const spec = structuredClone((wide < 480 && drawings.charts[key + "@narrow"]) || drawings.charts[key]);
     if (spec.facet && spec.facet.row) {
       spec.spec.width = Math.max(110, Math.min(560, wide - 210));
     } else if (spec.facet) {
       spec.columns = wide >= 640 ? 3 : wide >= 420 ? 2 : 1;
       spec.spec.width = Math.max(110, Math.floor((wide - 30) / spec.columns) - 34);
     } else {
-      spec.width = room(key) || wide;
+      spec.width = wide;
       if (key.startsWith("pairs")) {
         const values = (spec.data || spec.layer[0].data).values;
         const across = new Set(values.map((row) => row.other)).size;
-        spec.width = Math.max(Math.min(wide, 620), 46 * across + 150);
+        spec.width = printing ? wide : Math.max(Math.min(wide, 620), 46 * across + 150);
       }
       spec.autosize = { type: "fit-x", contains: "padding" };
     }
+    const flat = spec.spec || spec;
+    if (printing) flat.height = Math.min(flat.height, spec.facet ? 80 : 170);
     return spec;
   }
   function draw(plot) {
     if (plot.dataset.drawn) return Promise.resolve();
     plot.dataset.drawn = "1";
     const config = structuredClone(drawings.config);
-    if (drawnAt < 480) {
-      config.axis.labelLimit = 88;
-      config.legend.columns = 1;
-    }
+    if (room(plot) < 480) config.legend.columns = 1;
+    if (drawnAt < 480 && !printing) config.axis.labelLimit = 88;
     // With the syntax tree, Vega interprets expressions, so that no policy must allow eval.
     const options = { renderer: "svg", actions: false, ast: true, config, mode: "vega-lite" };
     plot.classList.toggle("wide", plot.dataset.chart.startsWith("pairs"));
     // A chart that fails must not keep the others from being drawn.
-    return new Promise((resolve) => resolve(vegaEmbed(plot, sized(plot.dataset.chart), options))).then(
+    return new Promise((resolve) => resolve(vegaEmbed(plot, sized(plot), options))).then(
       (made) => {
         plot.made = made;
       },
@@ -139,21 +139,31 @@ const page = (function () {
   window.addEventListener("beforeprint", () => {
     folds.forEach((fold) => (fold.open = true));
     beforePrint.forEach((work) => work());
+    printing = true;
+    redraw();
     plots.forEach(draw);
+    printing = false;
   });
+  window.addEventListener("afterprint", () => {
+    redraw();
+    idle(drawNext);
+  });
+  function redraw() {
+    plots.forEach((plot) => {
+      if (plot.made) plot.made.finalize();
+      delete plot.made;
+      delete plot.dataset.drawn;
+      near.unobserve(plot);
+      near.observe(plot);
+    });
+  }
   let waiting;
   window.addEventListener("resize", () => {
     clearTimeout(waiting);
     waiting = setTimeout(() => {
       if (Math.abs(width() - drawnAt) < 8 || window.matchMedia("print").matches) return;
       drawnAt = width();
-      plots.forEach((plot) => {
-        if (plot.made) plot.made.finalize();
-        delete plot.made;
-        delete plot.dataset.drawn;
-        near.unobserve(plot);
-        near.observe(plot);
-      });
+      redraw();
       idle(drawNext);
     }, 150);
   });
