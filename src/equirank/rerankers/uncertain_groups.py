@@ -330,8 +330,8 @@ def _warn_of_bands(table: Table) -> None:
     warnings.warn(
         f"the probabilities of group {shown(table['group'][at])} are not right at every score: in "
         f"band {table['band'][at]} of {N_BANDS} their mean is {table['probability'][at]:.2f} and "
-        f"the share of labels is {table['share'][at]:.2f}; the guarantee rests on them, so estimate "
-        "them given the score as well",
+        f"the share of labels is {table['share'][at]:.2f}; the guarantee rests on them, so "
+        "estimate them given the score as well",
         EquirankWarning,
         stacklevel=outer_stacklevel(),
     )
