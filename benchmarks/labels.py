@@ -465,9 +465,8 @@ def time_rows(n_lists=10_000, length=100):
             bounds_of_sides(columns[name], one, offsets, measure=measure, average=average)
     bounds = process_time() - begin
     print(f"7. {len(score):,} rows, {n_lists:,} lists, 20% unknown, two groups, six measures:")
-    print(
-        f"   processor seconds: bounds {bounds:.1f}, table of groups {table:.1f}, ratio {bounds / table:.2f}"
-    )
+    seconds = f"bounds {bounds:.1f}, table of groups {table:.1f}"
+    print(f"   processor seconds: {seconds}, ratio {bounds / table:.2f}")
 
 
 def main():

@@ -15,6 +15,7 @@ from equirank.rerankers import (
     FAStarIR,
     PrefixConstraints,
     RooneyRule,
+    uncertain_groups,
 )
 
 
@@ -323,3 +324,10 @@ def test_expected_exposure_of_three_groups_and_of_certain_ones():
     assert same.report["gap_sd"][0] == 0.0
     with pytest.warns(EquirankWarning, match="ExposureOptimal uses known labels only"):
         ExposureOptimal().rerank(score, sensitive_features=people(rng.random(20)))
+
+
+def test_the_warning_names_groups_without_their_numpy_type():
+    table = {"group": np.array(["f"]), "band": [1], "probability": [0.3], "share": [0.6]}
+    table |= {"gap": np.array([0.3]), "error": np.array([0.01])}
+    with pytest.warns(EquirankWarning, match="of group 'f' are not right at every score"):
+        uncertain_groups._warn_of_bands(table)

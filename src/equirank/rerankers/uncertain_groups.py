@@ -12,6 +12,7 @@ from ..core.data import RankingData
 from ..core.declared import OnlyWith
 from ..core.environment import progress
 from ..core.errors import DataError, EquirankWarning, outer_stacklevel
+from ..core.inputs import shown
 from ..core.label_probability import GroupProbability
 from ..core.params import Choice, Number
 from ..core.ranking import Ranking
@@ -327,10 +328,10 @@ def _warn_of_bands(table: Table) -> None:
     if at is None:
         return
     warnings.warn(
-        f"the probabilities of group {table['group'][at]!r} are not right at every score: in band "
-        f"{table['band'][at]} of {N_BANDS} their mean is {table['probability'][at]:.2f} and the "
-        f"share of labels is {table['share'][at]:.2f}; the guarantee rests on them, so estimate "
-        "them given the score as well",
+        f"the probabilities of group {shown(table['group'][at])} are not right at every score: in "
+        f"band {table['band'][at]} of {N_BANDS} their mean is {table['probability'][at]:.2f} and "
+        f"the share of labels is {table['share'][at]:.2f}; the guarantee rests on them, so "
+        "estimate them given the score as well",
         EquirankWarning,
         stacklevel=outer_stacklevel(),
     )
