@@ -75,6 +75,9 @@ def test_an_attribute_of_probabilities_alone(file):
     result = CliRunner().invoke(app, ["audit", str(file), *options, *given])
     assert result.exit_code == 0, result.output
     assert json.loads(result.stdout)["facts"]["labels"]["attributes"]["race"]["unknown"] == 1
+    result = CliRunner().invoke(app, ["audit", str(file), *options[:4], *given])
+    assert "What can be said of everyone is in the table of labels." in result.stdout
+    assert "nan" not in result.stdout
 
 
 @pytest.mark.parametrize(

@@ -173,6 +173,8 @@ def _unknown(facts: dict[str, Any], tables: dict[str, Table]) -> Notes:
             text = "They are in no group" + (
                 ", and keep their positions." * facts["ordered"] or "."
             )
+            if rows[0]["share"] == 1.0:
+                text += " What can be said of everyone is in the table of labels."
             yield "unknown", f"{unknown_words(each['name'], rows)} {text}"
 
 

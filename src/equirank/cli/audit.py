@@ -331,14 +331,21 @@ def _show_groups(result: "AuditResult", attribute: str) -> None:
         "share": [percent(row["share"]) for row in rows],
         "exposure": [percent(row["exposure"]) for row in rows],
         **({} if k is None else {f"in top {k}": [rate[row["group"]] for row in rows]}),
-        "mean position": [f"{row['mean_position']:.1f}" for row in rows],
-        "lower by": [f"{row['position_difference']:+.1f}" for row in rows],
+        "mean position": [_known(row["mean_position"], ".1f") for row in rows],
+        "lower by": [_known(row["position_difference"], "+.1f") for row in rows],
         "interval": [
             "" if row[ends[0]] != row[ends[0]] else " to ".join(f"{row[end]:+.1f}" for end in ends)
             for row in rows
         ],
     }
     show_table(Table(columns), printable(attribute), [name for name in columns if name != "group"])
+
+
+def _known(value: float, form: str) -> str:
+    """Return a number, or that it is not known."""
+    from ..reports.number_words import UNKNOWN
+
+    return UNKNOWN if value != value else format(value, form)
 
 
 def _show_decisions(result: "AuditResult", attribute: str) -> None:

@@ -146,7 +146,10 @@ def check_groups(
     known = [group for group in groups if group != MISSING]
     count, attribute = len(known), f"sensitive_features[{name!r}]"
     if count == 0:
-        raise DataError(f"{attribute} must name a group in at least one row, and all are unknown")
+        raise DataError(
+            f"{attribute} must name a group in at least one row, and all are unknown; an attribute "
+            "that only probabilities tell of is not named here"
+        )
     numeric = all(
         isinstance(group, (int, float)) and not isinstance(group, bool) for group in known
     )
