@@ -62,4 +62,4 @@ html_title = f"equirank {release}"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]
 html_show_sourcelink = False
-html_search_scorer = "search_scorer.js"
+html_search_scorer = str(Path(__file__).parent / "search_scorer.js")
