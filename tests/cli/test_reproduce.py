@@ -38,6 +38,8 @@ def test_the_stored_run_is_shown(tmp_path):
     assert done.exit_code == 0, done.output
     assert done.stdout.splitlines()[-1] == "9 claims: 9 not testable here"
     assert (tmp_path / "table.md").exists()
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "9 published claims were tested: 9 not testable here." in page
 
 
 def test_what_is_wrong_is_one_line(monkeypatch):

@@ -1,5 +1,6 @@
 """The charts of an audit: valid, titled, described, and drawn from the rows of the table."""
 
+import json
 import math
 import warnings
 from pathlib import Path
@@ -11,7 +12,16 @@ from sample_audit import HOSTILE, sample_audit
 from equirank import DataError, plots
 from equirank.core.table import Table
 from equirank.plots.export import vega_lite_version
-from equirank.plots.theme import FOCUS, MOST_GROUPS, group_scale
+from equirank.plots.theme import (
+    BETTER,
+    FOCUS,
+    METHOD,
+    MOST_GROUPS,
+    PALETTE,
+    WORSE,
+    colours,
+    group_scale,
+)
 
 #: Each picture, its table, and the columns that are drawn.
 PICTURES = {
@@ -156,3 +166,11 @@ def test_hostile_names_are_only_text(name):
     svg = vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version())
     assert "<script" not in svg
     assert "<img" not in svg
+
+
+def test_vermilion_is_the_colour_of_the_protected_group_alone():
+    assert FOCUS not in colours(range(20))["range"]
+    assert not {METHOD, BETTER, WORSE} & set(PALETTE)
+    result = sample_audit({"sex": ["f", "m"]}, n_queries=3)
+    for draw in (plots.findings, plots.comparison):
+        assert FOCUS not in json.dumps(draw(result).to_dict())

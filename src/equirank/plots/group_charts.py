@@ -244,7 +244,7 @@ def findings(result: Any, *, width: int = 460) -> Any:
     y = alt.Y("claim:N", title=None, sort=None).axis(labelLimit=240)
     base = alt.Chart(data(rows))
     x = (
-        alt.X("share:Q", title=["share of people,", "pairs or exposure"])
+        alt.X("share:Q", title=["share of people, pairs,", "exposure or gain"])
         .scale(domainMin=0)
         .axis(format=".0%", tickCount=5)
     )

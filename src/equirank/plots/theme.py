@@ -227,7 +227,7 @@ def configuration(ink: str = INK, muted: str = MUTED, grid: str = GRID) -> dict[
             "symbolStrokeWidth": 2.5, "title": None,
         },
         "line": {"strokeWidth": 2.5},
-        "range": {"category": list(PALETTE)},
+        "range": {"category": [colour for colour in PALETTE if colour != FOCUS]},
         "text": {"color": ink, "fontSize": 12},
         "title": {
             "color": ink, "fontSize": 16, "fontWeight": 600, "limit": 640, "subtitleColor": muted,

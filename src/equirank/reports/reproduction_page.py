@@ -24,8 +24,8 @@ def render(
     Parameters
     ----------
     results : mapping
-        ``name``, ``version``, ``quick``, ``parts`` and ``verdicts`` of a reproduction, whose rows
-        have claim, published, ours, verdict and note; ``remarks`` if there are any.
+        ``name``, ``quick``, ``parts`` and ``verdicts`` of a reproduction, whose rows have claim,
+        published, ours, verdict and note; ``version`` and ``remarks`` if there are any.
     charts : mapping of str to altair.Chart
         The charts of the study by name.
     title : str
@@ -40,7 +40,7 @@ def render(
     ]
     record = Provenance.given(
         title=title, purpose="test published claims again", period=None, author=None, date=date
-    ).with_inputs(study=results["name"], quick=results["quick"], version=results["version"])
+    ).with_inputs(study=results["name"], quick=results["quick"], version=results.get("version"))
     tables = {
         "claims": Table({key: [row[key] for row in rows] for key in (rows[0] if rows else ())}),
         "parts": Table({key: [part[key] for part in parts] for key in (parts[0] if parts else ())}),
