@@ -41,7 +41,7 @@ const FOUND = (axes) => ({
     { transform: [{ filter: "datum.label === 'as given'" }], mark: { type: "text", dy: -12 }, encoding: { text: { field: "label" } } },
   ],
   encoding: {
-    x: { field: "x", type: "quantitative", axis: { title: axes[0], tickCount: 5 }, scale: { zero: false, padding: 40 } },
+    x: { field: "x", type: "quantitative", axis: { title: axes[0].split(", "), tickCount: 5 }, scale: { zero: false, padding: 40 } },
     y: { field: "y", type: "quantitative", axis: { title: axes[1], tickCount: 5 }, scale: { zero: false, padding: 18 } },
   },
 });
