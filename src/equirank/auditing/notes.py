@@ -336,7 +336,7 @@ def _sampled(facts: dict[str, Any], claims: Sequence[Claim]) -> Notes:
         yield (
             "sample",
             "The p-values of selections are those of a normal distribution with the covariance of "
-            "shuffled labels. Exact tests need recorded decisions and the counts of at most 20,000 "
+            "shuffled labels. Exact tests need recorded decisions and the counts of at most 4,096 "
             "lists.",
         )
     rough = [claim for claim in claims if claim.test.endswith("approximate: few people)")]

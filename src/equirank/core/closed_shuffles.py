@@ -21,8 +21,8 @@ N_DRAWS = 20_000
 MOST_NUMBERS = 20_000_000
 #: Standardised cumulants beyond which the normal distribution is not used for a test.
 MOST_SKEW, MOST_KURTOSIS = 0.35, 0.25
-#: Most lists of an exact test from sums; beyond, the convolution takes long.
-MOST_EXACT = 20_000
+#: Most lists of an exact test from sums; beyond, the convolutions of a report take seconds.
+MOST_EXACT = 4_096
 #: Deviations per list below this are those of rounding.
 ROUNDING = 1e-9
 

@@ -12,7 +12,7 @@ __all__ = ["ExactTest", "exact_over_lists", "fisher_exact"]
 
 
 #: Most lists whose distribution is kept.
-MOST_KEPT = 2_000
+MOST_KEPT = 4_096
 ONE_OUTCOME = "only one outcome is possible: there is nothing to test"
 
 

@@ -49,7 +49,7 @@ def decisions_table(plan: Plan) -> Table:
     of the Mantel-Haenszel ratio; ``pooled_ratio`` and ``z`` take all people as one list, and
     ``highest_ratio`` is the rate divided by the highest rate of a group. ``exact_p``, ``mid_p`` and
     ``flip`` need whole counts, so ties at a cutoff leave them out. Sums over lists have exact
-    p-values (up to 20,000 lists) and Breslow and Day's test of recorded decisions only, if at most
+    p-values (up to 4,096 lists) and Breslow and Day's test of recorded decisions only, if at most
     10,000 different counts occur. At a stage, ``overall_rate`` and ``overall_ratio`` are those of
     everyone instead of those who reached it.
     """
@@ -150,7 +150,8 @@ def _summed_rows(plan: Plan, sums: ListSums, each: Audited, at: int) -> list[dic
         )  # fmt: skip
         lacking = (expected - chosen, at_rate - chosen) if within.lists else (np.nan, np.nan)
         row = head | _of_ratio(within, (a, n1, b, n2), *lacking)
-        row |= _exact(margins_of(source.sums, e, g), (a, n1, b, n2))
+        counts = margins_of(source.sums, e, g)
+        row |= _exact(counts, (a, n1, b, n2), within.lists <= MOST_EXACT)
         rows.append(row | _overall(decision, overall, code, other))
     return rows
 
@@ -230,7 +231,9 @@ def _compared(
     return row | _exact(np.stack(counts), totals)
 
 
-def _exact(counts: np.ndarray | None, totals: Sequence[float]) -> dict[str, Any]:
+def _exact(
+    counts: np.ndarray | None, totals: Sequence[float], exact_p: bool = True
+) -> dict[str, Any]:
     """Return the cells that need the counts of each list, or whole totals."""
     row: dict[str, Any] = {}
     parts = np.array(totals)[:, None] if counts is None else counts
@@ -238,7 +241,7 @@ def _exact(counts: np.ndarray | None, totals: Sequence[float]) -> dict[str, Any]
         row["breslow_day_p"] = breslow_day(*counts).p_value
     if np.abs(parts - np.rint(parts)).max() > WHOLE:
         return row
-    if counts is not None and counts.shape[1] <= MOST_EXACT:
+    if counts is not None and exact_p:
         exact = exact_over_lists(*np.rint(counts))
         row |= {"exact_p": exact.p_value, "mid_p": exact.mid_p}
     moved = flips(*np.rint(totals))
