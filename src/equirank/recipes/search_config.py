@@ -78,7 +78,7 @@ def read_search_config(path: str) -> SearchConfig:
     where = Location(path, "[split]")
     for name in ("test", "folds"):
         if getattr(split, name) is not None:
-            where.key(name).fail("has no effect on a search, whose parts [search] states")
+            where.key(name).fail("has no effect on a search: remove it, [search] states parts")
     if len(split.seeds) > 1:
         where.key("seed").fail("must be one number for a search")
     if not config.metrics:
