@@ -71,8 +71,10 @@ class Study:
 
     @property
     def title(self):
-        readme = Path(self.file).with_name("README.md").read_text("utf-8")
-        return readme.splitlines()[0].lstrip("# ").strip()
+        readme = Path(self.file).with_name("README.md")
+        if not readme.exists():
+            return self.name
+        return readme.read_text("utf-8").splitlines()[0].lstrip("# ").strip()
 
     @property
     def expected(self):

@@ -24,7 +24,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-import charts
+import gallery_charts
 
 if TYPE_CHECKING:
     from docutils import nodes
@@ -101,7 +101,7 @@ def end(process: subprocess.Popen[str], folder: str) -> None:
 
 def answer_cells() -> None:
     """Run cells from standard input, one JSON string a line, and answer each with one object."""
-    charts.setup(None)
+    gallery_charts.setup(None)
     names: dict[str, Any] = {"__name__": "__main__"}
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what compiled code prints is no answer

@@ -144,7 +144,7 @@ def test_missing_plots_skip_the_pictures(v, tmp_path, capsys):
     study = v.Study(study.file, study.doc, study.parts, study.verdicts, pictures, 1)
     out = tmp_path / "out"
     v.main(study, ["--out", str(out)])
-    assert "no charts: No module named 'altair'" in capsys.readouterr().err
+    assert "no charts and page: No module named 'altair'" in capsys.readouterr().err
     assert json.loads((out / "results.json").read_text())["verdicts"]
 
 

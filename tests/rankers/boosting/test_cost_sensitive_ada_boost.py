@@ -114,7 +114,9 @@ def test_the_rules_are_those_of_the_table(variant):
         model.fit(X, y)
     wanted = slow_boost(variant, X, y, cost, 4)
     assert np.abs(wanted).max() > 0
-    np.testing.assert_allclose(model.decision_function(X) + model.shift_, wanted, atol=1e-10)
+    # CSAda solves for its weights, whose last digits differ between processors
+    found = model.decision_function(X) + model.shift_
+    np.testing.assert_allclose(found, wanted, rtol=1e-6, atol=1e-10)
 
 
 @pytest.mark.slow
