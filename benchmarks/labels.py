@@ -539,7 +539,7 @@ def corrected_section(options):
 def one_list_section(options):
     """Print the coverage of corrected intervals of one list."""
     print(f"4a. One list of {LENGTH} people, corrected (95%): least, mean and most; no estimate")
-    cells = [(kind, how, options.runs, options.seed)
+    cells = [(kind, how, options.runs // 2, options.seed)
              for kind, how in product(POPULATIONS, TRUE)
              if not how.startswith(("checked", "flips 40%"))]  # fmt: skip
     found = in_parallel(options, one_list_coverage, cells)
