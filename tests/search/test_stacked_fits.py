@@ -70,6 +70,7 @@ def test_each_of_a_stack_equals_its_own_fit(fairness, noise):
         return DirectRanker(fairness, **SMALL | {"noise": noise, "random_state": 0} | given)
 
     rankers = [make(), make(learning_rate=0.01), make(weight_decay=0.1), make(random_state=1)]
+    rankers += [make(momentum=0.8)]
     if fairness is not None:
         rankers += [make(gamma=2.0), make(adversary_rate=3.0)]
         rankers += [make(random_state=1, gamma=0.0, learning_rate=0.02)]
@@ -106,8 +107,38 @@ def test_another_schedule_is_another_run():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("ranker", "sizes"),
+    [
+        (DirectRanker("both", layers=(4,), noise=True), [2, 4]),
+        (DebiasClassifier(target="class", layers=(4,)), [2, 4]),
+        (DELTR(protected="a", batch_size=100, layers=(3,)), [2, 4]),
+        (PairwiseRegularised(layers=(4,)), [2, 2, 2]),  # by data set
+        (ListNet(layers=(3,), batch_size=5), [1] * 6),  # batches of other shapes
+    ],
+    ids=lambda given: type(given).__name__,
+)
+def test_each_may_have_data_of_its_own(ranker, sizes, monkeypatch):
+    runs, train = [], MODULE.train
+    monkeypatch.setattr(
+        MODULE, "train", lambda *a, **k: runs.append(len(a[0].weights)) or train(*a, **k)
+    )
+    lists = [
+        make_ranking(n_queries=n, n_items=6, n_grades=3, feature_bias=1.0, random_state=seed)
+        for n, seed in ((10, 0), (10, 1), (12, 2))
+    ]
+    ranker.set_params(n_epochs=2, precision="float64")
+    cases = [(seed, own) for seed in (0, 1) for own in lists]
+    rankers = [clone(ranker).set_params(random_state=seed) for seed, _ in cases]
+    assert fit_all(rankers, [own for _, own in cases]) == [None] * len(cases)
+    assert sorted(runs) == sizes
+    for fitted, (seed, own) in zip(rankers, cases, strict=True):
+        same(clone(ranker).set_params(random_state=seed).fit(own), fitted)
+
+
+@pytest.mark.slow
 def test_very_many_are_cut_into_several_runs(monkeypatch):
-    monkeypatch.setattr(MODULE, "MAX_TRACKS", 2)
+    monkeypatch.setitem(MODULE.MAX_TRACKS, "cpu", 2)
     given = SMALL | {"random_state": 0}
     check([DirectRanker("flipped", gamma, **given) for gamma in (0.0, 0.1, 0.2, 0.3, 0.4)], 1)
 

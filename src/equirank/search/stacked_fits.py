@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Unpack
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..core.given_data import as_ranking_data, refuse_beside, warn_of_one_list
 from ..core.keywords import FitKeywords, shared_keywords
 from ..core.params import check_params
 from ..core.ranker import Ranker
-from ..rankers.neural.batches import QueryBatches
+from ..rankers.neural.batches import CutBatches, QueryBatches, Rows, joined_rows
 from ..rankers.neural.network import Net, chosen_device, threads
 from ..rankers.neural.neural_ranker import NeuralRanker
 from ..rankers.neural.training_loop import NOT_FINITE, Batches, Plan, Problem, State, begin, train
@@ -23,15 +24,18 @@ __all__ = ["fit_all", "fit_together", "stacks", "training_data"]
 
 
 #: Parameters in which rankers of one stack may differ, besides those in the loss (``hyper``).
-FREE = frozenset({"learning_rate", "weight_decay", "adversary_rate", "max_steps", "random_state"})
+FREE = frozenset(
+    {"learning_rate", "momentum", "weight_decay", "adversary_rate", "max_steps", "random_state"}
+)
 #: Parameters of the optimiser in which tracks of a stack may differ, and their names in `Plan`.
 RATES = {
     "learning_rate": "learning_rate",
+    "momentum": "momentum",
     "weight_decay": "weight_decay",
     "adversary_rate": "opponent_rate",
 }
 #: Maximum number of tracks that train together, which bounds memory; more are not faster.
-MAX_TRACKS = 256
+MAX_TRACKS = {"cpu": 256, "cuda": 2048}
 
 
 @shared_keywords(FitKeywords)
@@ -41,11 +45,11 @@ def fit_together(
     """Fit rankers on the same data, neural ones of one shape together, and return them.
 
     Neural rankers of one class form a stack if they differ only in ``random_state``,
-    ``learning_rate``, ``weight_decay``, ``adversary_rate``, the weight of a loss term (``gamma``)
-    and the length of training. Each step draws one batch, and one pass of `torch.func` updates all
-    of them. Step counts (``max_steps``, and ``n_epochs`` with a constant schedule) are checkpoints
-    of one run. Each ranker equals the result of its own `fit` up to rounding: the same seed gives
-    the same weights, batches and noise.
+    ``learning_rate``, ``momentum``, ``weight_decay``, ``adversary_rate``, the weight of a loss term
+    (``gamma``) and the length of training. Each step draws one batch, and one pass of `torch.func`
+    updates all of them. Step counts (``max_steps``, and ``n_epochs`` with a constant schedule) are
+    checkpoints of one run. Each ranker equals the result of its own `fit` up to rounding: the same
+    seed gives the same weights, batches and noise.
 
     All else is fitted one by one: other rankers, layers that occur once, early stopping,
     checkpoints, mixed precision, `RankNet`, `LambdaRank` and `ConstrainedPairwise`. Rankers that
@@ -96,16 +100,24 @@ def training_data(X: Any, y: Any, owner: str, **given: Any) -> RankingData:
     return data
 
 
-def fit_all(rankers: Sequence[Ranker], data: RankingData) -> list[DataError | None]:
-    """Fit rankers in place; return for each the error that stopped it, or None."""
+def fit_all(
+    rankers: Sequence[Ranker], data: RankingData | Sequence[RankingData]
+) -> list[DataError | None]:
+    """Fit rankers in place; return for each the error that stopped it, or None.
+
+    With a sequence, each ranker is fitted on its own data (of a split, say). Rankers of one shape
+    then train together if their data have as many rows, or lists of the same sizes.
+    """
+    own = [data] * len(rankers) if isinstance(data, RankingData) else list(data)
     for ranker in rankers:
         check_params(type(ranker).__name__, ranker.get_params(deep=False), ranker.params)
     errors: list[DataError | None] = [None] * len(rankers)
     for stack in stacks(rankers):
         neural = [r for r in (rankers[at] for at in stack) if isinstance(r, NeuralRanker)]
+        mine = [own[at] for at in stack]
         with zero_weights_are_meant():
             alone = len(stack) == 1
-            found = [_fit_one(rankers[stack[0]], data)] if alone else _fit_stack(neural, data)
+            found = [_fit_one(rankers[stack[0]], mine[0])] if alone else _fit_stack(neural, mine)
         for at, error in zip(stack, found, strict=True):
             errors[at] = error
     return errors
@@ -139,26 +151,53 @@ def _fit_one(ranker: Ranker, data: RankingData) -> DataError | None:
     return None
 
 
-def _fit_stack(rankers: list[NeuralRanker], data: RankingData) -> list[DataError | None]:
+def _fit_stack(rankers: list[NeuralRanker], data: list[RankingData]) -> list[DataError | None]:
     """Fit rankers of one shape in place; return for each the error that stopped it, or None."""
-    lead = rankers[0]
-    training = lead.prepare(data)
-    fitted = {name: value for name, value in vars(lead).items() if name.endswith("_")}
-    device, seeds = chosen_device(lead.device, lead.precision), [r.seed() for r in rankers]
-    with threads(lead.n_jobs):
-        problems = {seed: lead.problem(training, seed, device) for seed in dict.fromkeys(seeds)}
-        batches = next(iter(problems.values())).batches
-        if batches.n_steps == 0:  # nothing to learn: each ranker warns
-            return [_fit_one(ranker, data) for ranker in rankers]
-        for ranker in rankers:
-            ranker.__dict__.update(fitted)
-        unequal = isinstance(batches, QueryBatches) and batches.n_steps > 1  # shapes vary by seed
-        errors: dict[int, DataError | None] = {}
-        for seed in problems if unequal else [None]:
-            chosen = [at for at, own in enumerate(seeds) if seed is None or own == seed]
-            members = [_Member(rankers[at], seeds[at], problems[seeds[at]]) for at in chosen]
-            errors |= dict(zip(chosen, _run_stack(members, device), strict=True))
+    device = chosen_device(rankers[0].device, rankers[0].precision)
+    errors: dict[int, DataError | None] = {}
+    alike: dict[Any, list[int]] = {}
+    with threads(rankers[0].n_jobs):
+        members = _members(rankers, data, device)
+        for at, member in enumerate(members):
+            if member.problem.batches.n_steps == 0:  # nothing to learn: the ranker warns
+                errors[at] = _fit_one(member.ranker, data[at])
+            else:
+                alike.setdefault(_form(member.problem, data[at]), []).append(at)
+        for chosen in alike.values():
+            found = _run_stack([members[at] for at in chosen], device)
+            errors |= dict(zip(chosen, found, strict=True))
     return [errors[at] for at in range(len(rankers))]
+
+
+def _members(rankers: list[NeuralRanker], data: list[RankingData], device: Any) -> list["_Member"]:
+    """Return the rankers with their problems, one problem for each data set and seed."""
+    leads: dict[int, tuple[NeuralRanker, RankingData, dict[str, Any]]] = {}
+    problems: dict[tuple[int, int], Problem] = {}
+    members = []
+    for ranker, own in zip(rankers, data, strict=True):
+        if id(own) not in leads:
+            training = ranker.prepare(own)
+            fitted = {name: value for name, value in vars(ranker).items() if name.endswith("_")}
+            leads[id(own)] = ranker, training, fitted
+        lead, training, fitted = leads[id(own)]
+        ranker.__dict__.update(fitted)
+        seed = ranker.seed()
+        if (id(own), seed) not in problems:
+            problems[id(own), seed] = lead.problem(training, seed, device)
+        members.append(_Member(ranker, seed, problems[id(own), seed]))
+    return members
+
+
+def _form(problem: Problem, data: RankingData) -> Any:
+    """Return what problems must have in common to train together, besides the rankers' shape."""
+    batches = problem.batches
+    if isinstance(batches, CutBatches):
+        return problem.model, batches.n_drawn
+    if isinstance(batches, QueryBatches) and batches.n_steps == 1:
+        return problem.model, np.diff(batches.offsets).tobytes()
+    if isinstance(batches, QueryBatches):  # shapes of batches vary by seed
+        return id(problem)
+    return id(data)
 
 
 @dataclass(frozen=True)
@@ -171,7 +210,8 @@ class _Member:
 
     def track(self) -> tuple[float, ...]:
         """Return what the weights depend on; step counts are checkpoints of one track."""
-        return (self.seed, *(self.number(name) for name in (*self.ranker.hyper, *RATES)))
+        numbers = (self.number(name) for name in (*self.ranker.hyper, *RATES))
+        return (self.seed, id(self.problem), *numbers)
 
     def number(self, name: str) -> float:
         """Return a parameter as a number, 1 if the ranker has no such parameter."""
@@ -196,12 +236,12 @@ class _Member:
         return None
 
 
-@dataclass(frozen=True)
 class _SideBySide:
-    """Batches of several seeds, one for each track; batches of one seed are passed unchanged."""
+    """Batches of several problems, one for each track; those of one problem are not copied."""
 
-    parts: list[Batches]
-    owner: Any
+    def __init__(self, parts: Sequence[Batches], owner: Any) -> None:
+        self.parts, self.owner = parts, owner
+        self._whole: dict[str, Any] | None = None
 
     @property
     def n_steps(self) -> int:
@@ -209,16 +249,42 @@ class _SideBySide:
         return self.parts[0].n_steps
 
     def epoch(self, number: int) -> Iterator[dict[str, Any]]:
-        """Yield the batches of an epoch, of all seeds at once."""
+        """Yield the batches of an epoch, of all problems at once."""
+        cut = [part for part in self.parts if isinstance(part, CutBatches)]
+        if len(self.parts) == 1:
+            yield from self.parts[0].epoch(number)
+        elif cut:
+            yield from self._cut(cut, number)
+        elif self.n_steps == 1 and isinstance(self.parts[0], QueryBatches):
+            self._whole = self._whole or next(self._zipped(number))  # the same in every epoch
+            yield self._whole
+        else:
+            yield from self._zipped(number)
+
+    def _zipped(self, number: int) -> Iterator[dict[str, Any]]:
         torch = require("torch", "neural")
         for batches in zip(*(part.epoch(number) for part in self.parts), strict=True):
-            if len(batches) == 1:
-                yield batches[0]
-                continue
             yield {
                 name: torch.stack([batch[name] for batch in batches]).index_select(0, self.owner)
                 for name in batches[0]
             }
+
+    def _cut(self, parts: list[CutBatches], number: int) -> Iterator[dict[str, Any]]:
+        """Look up the rows of all problems at once, in one table."""
+        torch = require("torch", "neural")
+        drawn = [part.drawn(number) for part in parts]
+        begin = np.cumsum([0, *(len(part.rows.columns["x"]) for part in parts[:-1])])
+        numbers = torch.stack([own + int(at) for at, (own, _) in zip(begin, drawn, strict=True)])
+        columns = {name: torch.stack([own[name] for _, own in drawn]) for name in drawn[0][1]}
+        for cut in parts[0].cuts():
+            batch = self._rows.take(numbers[..., cut].index_select(0, self.owner))
+            for name, values in columns.items():
+                batch[name] = values[..., cut].index_select(0, self.owner)
+            yield batch
+
+    @cached_property
+    def _rows(self) -> Rows:
+        return joined_rows([part.rows for part in self.parts if isinstance(part, CutBatches)])
 
 
 def _run_stack(members: list[_Member], device: Any) -> list[DataError | None]:
@@ -227,8 +293,9 @@ def _run_stack(members: list[_Member], device: Any) -> list[DataError | None]:
     for at, member in enumerate(members):
         tracks.setdefault(member.track(), []).append(at)
     owned, errors = list(tracks.values()), dict[int, DataError | None]()
-    for first in range(0, len(owned), MAX_TRACKS):
-        part = owned[first : first + MAX_TRACKS]
+    most = MAX_TRACKS[device.type]
+    for first in range(0, len(owned), most):
+        part = owned[first : first + most]
         n_steps = members[0].problem.batches.n_steps
         last = {at: members[at].last(n_steps) for own in part for at in own}
         state, losses = _train([members[own[0]] for own in part], set(last.values()), device)
@@ -243,8 +310,8 @@ def _train(tracks: list[_Member], stops: set[int], device: Any) -> tuple[State, 
     """Train one row per track; return the weights at each stop, and the losses (step x track)."""
     torch = require("torch", "neural")
     ranker, problem = tracks[0].ranker, tracks[0].problem
-    seeds = list({member.seed: member.problem for member in tracks}.values())
-    owner = torch.tensor([seeds.index(member.problem) for member in tracks], device=device)
+    problems = list(dict.fromkeys(member.problem for member in tracks))
+    owner = torch.tensor([problems.index(member.problem) for member in tracks], device=device)
     start = np.stack([m.problem.start(m.seed) for m in tracks]).astype(ranker.dtype)
     state = begin(torch.as_tensor(start, device=device))
 
@@ -262,10 +329,10 @@ def _train(tracks: list[_Member], stops: set[int], device: Any) -> tuple[State, 
         net = Net(problem.model, {**problem.unpack(weights), **constants})
         return problem.loss(net, batch, numbers)
 
-    in_dims = (0, None if len(seeds) == 1 else 0, 0 if hyper else None, 0 if fixed else None)
+    in_dims = (0, None if len(problems) == 1 else 0, 0 if hyper else None, 0 if fixed else None)
     stacked = torch.func.vmap(value, in_dims=in_dims)
     losses: list[Any] = []
-    batches = _SideBySide([own.batches for own in seeds], owner)
+    batches = _SideBySide([own.batches for own in problems], owner)
     plan: Plan = replace(
         ranker.plan(problem),
         max_steps=max(stops),
@@ -276,6 +343,8 @@ def _train(tracks: list[_Member], stops: set[int], device: Any) -> tuple[State, 
         plan = replace(plan, n_epochs=-(-max(stops) // batches.n_steps))
     if not any(member.ranker.weight_decay for member in tracks):
         plan = replace(plan, weight_decay=0.0)
+    if len({member.ranker.momentum for member in tracks}) == 1:
+        plan = replace(plan, momentum=float(ranker.momentum))
     state.kept[0] = state.weights.clone()
     train(
         state,

@@ -15,12 +15,14 @@ from ...core.random import generator
 from .network import Model, Net
 
 __all__ = [
+    "CutBatches",
     "ListedPairs",
     "QueryBatches",
     "RowBatches",
     "Rows",
     "SampledPairs",
     "dense",
+    "joined_rows",
     "list_slots",
     "padded",
     "run_rows",
@@ -166,36 +168,63 @@ class QueryBatches:
         return [cuts[at] for at in rng.permutation(len(cuts))]
 
 
-class _Pairs:
-    """Base of the batches of pairs: all pairs of an epoch on the device, cut into batches.
+class CutBatches:
+    """Base of the batches of pairs and of rows: row numbers of a whole epoch, cut into batches."""
+
+    def __init__(self, rows: Rows, batch_size: int, seed: int) -> None:
+        self.rows, self.batch_size, self.seed = rows, batch_size, seed
+
+    @property
+    def n_drawn(self) -> int:
+        """Number of pairs or rows of an epoch."""
+        raise TypeError(f"{type(self).__name__} must define n_drawn")
+
+    @property
+    def n_steps(self) -> int:
+        """Number of steps of an epoch."""
+        return -(-self.n_drawn // self.batch_size)
+
+    def drawn(self, number: int) -> tuple[Any, dict[str, Any]]:
+        """Return the row numbers of an epoch (... x pair or row), and further columns of each."""
+        raise TypeError(f"{type(self).__name__} must define drawn")
+
+    def cuts(self) -> Iterator[slice]:
+        """Yield the part of an epoch that each batch is."""
+        for at in range(0, self.n_drawn, self.batch_size):
+            yield slice(at, at + self.batch_size)
+
+    def epoch(self, number: int) -> Iterator[dict[str, Any]]:
+        """Yield the batches of an epoch."""
+        numbers, columns = self.drawn(number)
+        for cut in self.cuts():
+            batch = self.rows.take(numbers[..., cut])
+            yield batch | {name: values[cut] for name, values in columns.items()}
+
+
+class _Pairs(CutBatches):
+    """Base of the batches of pairs: all pairs of an epoch on the device.
 
     Random numbers are drawn on the CPU, so that a seed gives the same pairs on every device; the
     device looks up the rows. For a GPU, a thread draws the numbers of the next epoch in advance.
     """
 
-    rows: Rows
-    seed: int
-    batch_size: int
     n_pairs: int
 
     def __init__(self, rows: Rows, batch_size: int, seed: int) -> None:
-        self.rows, self.batch_size, self.seed = rows, batch_size, seed
+        super().__init__(rows, batch_size, seed)
         self.ahead = ThreadPoolExecutor(1) if rows.device.type != "cpu" else None
         self._next: tuple[int, Future[tuple[np.ndarray, ...]]] | None = None
 
     @property
-    def n_steps(self) -> int:
-        """Number of steps of an epoch."""
-        return -(-self.n_pairs // self.batch_size)
+    def n_drawn(self) -> int:
+        """Number of pairs of an epoch."""
+        return self.n_pairs
 
-    def epoch(self, number: int) -> Iterator[dict[str, Any]]:
-        """Yield the batches of an epoch."""
-        drawn = self._drawn(number)
-        numbers, target, weight = self.pairs(*(self.rows.tensor(values) for values in drawn))
-        for at in range(0, self.n_pairs, self.batch_size):
-            cut = slice(at, at + self.batch_size)
-            batch = self.rows.take(numbers[:, cut])
-            yield batch | {"target": target[cut], "weight": weight[cut]}
+    def drawn(self, number: int) -> tuple[Any, dict[str, Any]]:
+        """Return the row numbers (2 x pair), targets and weights of an epoch."""
+        drawn = (self.rows.tensor(values) for values in self._random_numbers(number))
+        numbers, target, weight = self.pairs(*drawn)
+        return numbers, {"target": target, "weight": weight}
 
     def draw(self, number: int) -> tuple[np.ndarray, ...]:
         """Draw the random numbers of an epoch, one of each kind per pair."""
@@ -205,7 +234,7 @@ class _Pairs:
         """Return row numbers (2 x pair), targets and weights for these random numbers."""
         raise TypeError(f"{type(self).__name__} must define pairs")
 
-    def _drawn(self, number: int) -> tuple[np.ndarray, ...]:
+    def _random_numbers(self, number: int) -> tuple[np.ndarray, ...]:
         if self.ahead is None:
             return self.draw(number)
         if self._next is not None and self._next[0] == number:
@@ -310,23 +339,31 @@ class ListedPairs(_Pairs):
         return torch.where(reversed_, pairs.flip(0), pairs), target, self.weight[order]
 
 
-class RowBatches:
+class RowBatches(CutBatches):
     """Batches of rows, shuffled every epoch: every column as (row x ...), and ``weight``."""
 
     def __init__(self, rows: Rows, weight: np.ndarray, batch_size: int, seed: int) -> None:
-        self.rows, self.batch_size, self.seed = rows, batch_size, seed
+        super().__init__(rows, batch_size, seed)
         self.weight = rows.tensor(weight).to(rows.columns["x"].dtype)
 
     @property
-    def n_steps(self) -> int:
-        """Number of steps of an epoch."""
-        return -(-len(self.weight) // self.batch_size)
+    def n_drawn(self) -> int:
+        """Number of rows."""
+        return len(self.weight)
 
-    def epoch(self, number: int) -> Iterator[dict[str, Any]]:
-        """Yield the batches of all rows."""
+    def drawn(self, number: int) -> tuple[Any, dict[str, Any]]:
+        """Return all rows in a random order, and their weights."""
         order = self.rows.tensor(generator(self.seed, 1, number).permutation(len(self.weight)))
-        for rows in order.split(self.batch_size):
-            yield self.rows.take(rows) | {"weight": self.weight[rows]}
+        return order, {"weight": self.weight[order]}
+
+
+def joined_rows(parts: list[Rows]) -> Rows:
+    """Return the rows of several data sets as one; their columns are equal."""
+    torch = require("torch", "neural")
+    found = Rows({}, parts[0].device)
+    for name in parts[0].columns:
+        found.columns[name] = torch.cat([part.columns[name] for part in parts])
+    return found
 
 
 def run_rows(

@@ -140,14 +140,15 @@ class Problem:
 class Plan:
     """Options of the training loop.
 
-    ``learning_rate``, ``weight_decay`` and ``opponent_rate`` (factor on the learning rate of
-    opponents) are numbers or, for stacked configurations, tensors of shape (configuration x 1).
+    ``learning_rate``, ``momentum`` (Adam's first decay), ``weight_decay`` and ``opponent_rate``
+    (factor on the learning rate of opponents) are numbers or, for stacked configurations, tensors
+    of shape (configuration x 1).
     ``max_steps`` ends a run early and changes nothing before: the schedule is that of ``n_epochs``.
     ``sections`` are the numbers of weights of the ranker and of its opponents, which are clipped
-    separately. ``momentum`` is Adam's first decay. With ``plain_rate`` the opponents take plain
-    gradient steps of that rate. After each step in ``kept_steps``, and with ``kept_epochs`` after
-    each epoch, the weights are copied to ``State.kept``. With ``recorded`` a GPU replays the loss
-    and its gradient (`Recorded`), which then must consist of tensor operations only.
+    separately. With ``plain_rate`` the opponents take plain gradient steps of that rate. After each
+    step in ``kept_steps``, and with ``kept_epochs`` after each epoch, the weights are copied to
+    ``State.kept``. With ``recorded`` a GPU replays the loss and its gradient (`Recorded`), which
+    then must consist of tensor operations only.
     """
 
     n_epochs: int
@@ -155,7 +156,7 @@ class Plan:
     max_steps: int | None = None
     schedule: str = "constant"
     clip: float | None = None
-    momentum: float = 0.9
+    momentum: Any = 0.9
     weight_decay: Any = 0.0
     sections: tuple[int, ...] = ()
     opponent_rate: Any = 1.0
