@@ -21,7 +21,7 @@ import verdicts as v
 from fair_pairwise import lists
 from fair_pairwise.grid import MODELS, QUICK, Effort
 from fair_pairwise.judging import pictures, remarks, verdicts
-from fair_pairwise.training import chance, one_cell
+from fair_pairwise.training import cells, chance
 
 
 def effort_of(given):
@@ -37,30 +37,37 @@ def effort_of(given):
     )
 
 
-def cell(file, load, seed, name, quick, effort):
-    """Return a stored cell, or compute and store it."""
-    if not file.exists():
-        done = one_cell(load, seed, name, quick, effort)
+def computed(folder, load, part, seeds, name, quick, effort):
+    """Compute and store the cells of one model on some seeds."""
+    for seed, done in zip(seeds, cells(load, seeds, name, quick, effort), strict=True):
+        file = folder / f"{part}_{seed}_{name}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(".partial")
         partial.write_text(json.dumps(v.plain(done)), encoding="utf-8")
         partial.replace(file)
-    return json.loads(file.read_text(encoding="utf-8"))
 
 
 def study(given, part, load, names=MODELS):
-    """Run all seeds, cells in parallel if there are several jobs."""
+    """Run all seeds, models in parallel if there are several jobs."""
     from joblib import Parallel, delayed
 
     effort = effort_of(given)
     folder = given.out / "cells" / effort.key()
-    cells = [(seed, name) for seed in range(given.seeds) for name in names]
-    jobs = [
-        delayed(cell)(folder / f"{part}_{seed}_{name}.json", load, seed, name, given.quick, effort)
-        for seed, name in cells
+    jobs = []
+    for name in names:
+        files = [folder / f"{part}_{seed}_{name}.json" for seed in range(given.seeds)]
+        missing = [seed for seed, file in enumerate(files) if not file.exists()]
+        for first in range(0, len(missing), given.together):
+            seeds = missing[first : first + given.together]
+            jobs.append(delayed(computed)(folder, load, part, seeds, name, given.quick, effort))
+    steps = Parallel(n_jobs=given.n_jobs, return_as="generator_unordered")(jobs)
+    for _ in v.progress(steps, part):
+        pass
+    found = [
+        json.loads((folder / f"{part}_{seed}_{name}.json").read_text(encoding="utf-8"))
+        for seed in range(given.seeds)
+        for name in names
     ]
-    steps = Parallel(n_jobs=given.n_jobs, return_as="generator")(jobs)
-    found = list(v.progress(steps, part))
     return {
         "figures": [one["row"] for one in found],
         "lines": [row for one in found for row in one["lines"]],
@@ -84,7 +91,8 @@ OPTIONS = {
     "first": (int, 2_000, "most steps of all points"),
     "survivors": (int, 3, "points that train on"),
     "longest": (int, 10_000, "most steps of the survivors"),
-    "device": (str, "cpu", "cpu, cuda or auto"),
+    "device": (str, "cpu", "cpu or cuda"),
+    "together": (int, 1, "seeds that train as one stack; all of them on a GPU"),
 }
 STUDY = v.Study(
     __file__, __doc__, PARTS, verdicts, pictures, seeds=10, needs_data=True, remarks=remarks,

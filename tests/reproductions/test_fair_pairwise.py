@@ -133,12 +133,13 @@ def test_the_choice_is_by_the_mean_over_splits(study, monkeypatch):
     scores = {(1.0, 10): [0.9, 0.1], (5.0, 10): [0.6, 0.6], (5.0, 20): [0.7, 0.55]}
 
     def trained(name, chosen, counts, *_):
-        return [training.Candidate(Point(p.gamma, 10), n, [], scores[p.gamma, n])
-                for p in chosen for n in counts]  # fmt: skip
+        return [training.Candidate(case, Point(p.gamma, 10), n, [], scores[p.gamma, n])
+                for case, p in chosen for n in counts]  # fmt: skip
 
     monkeypatch.setattr(training, "trained", trained)
-    found = training.searched("both", [], "f", "value", 0, QUICK)
-    assert [(one.point.gamma, one.steps) for one in found] == [(5.0, 20), (5.0, 10), (1.0, 10)]
+    cases = [training.Case(seed, None, [], "f", "value") for seed in (0, 1)]
+    for found in training.searched("both", cases, QUICK):
+        assert [(one.point.gamma, one.steps) for one in found] == [(5.0, 20), (5.0, 10), (1.0, 10)]
 
 
 def test_repeated_splits_share_the_test_part(study):
@@ -146,15 +147,58 @@ def test_repeated_splits_share_the_test_part(study):
 
     from fair_pairwise.grid import QUICK
     from fair_pairwise.lists import made_up
-    from fair_pairwise.training import parts_of
+    from fair_pairwise.training import case_of
 
-    data, _, _ = made_up(0, 5)
-    test, splits = parts_of(data, 0, replace(QUICK, splits=3))
+    case = case_of(lambda seed, quick: made_up(seed, 5), 0, True, replace(QUICK, splits=3))
+    test, splits = case.test, case.splits
     assert [(len(s.train.y), len(s.valid.y)) for s in splits] == [(180, 60)] * 3
     held = {tuple(row) for row in test.X.tolist()}
     valid = [{tuple(row) for row in s.valid.X.tolist()} for s in splits]
     assert not any(held & part for part in valid)
     assert valid[0] != valid[1] != valid[2]
+
+
+@pytest.mark.parametrize("name", ["both+noise", "debias_classifier", "deltr", "plain"])
+def test_seeds_that_train_together_give_the_cells_of_each(study, name):
+    from fair_pairwise.grid import QUICK
+    from fair_pairwise.lists import made_up
+    from fair_pairwise.training import cells
+
+    def load(seed, quick):
+        return made_up(seed, 5)
+
+    together = cells(load, (0, 1), name, True, QUICK)
+    for seed, done in zip((0, 1), together, strict=True):
+        (alone,) = cells(load, (seed,), name, True, QUICK)
+        assert done["row"] == pytest.approx(alone["row"], abs=1e-4)
+
+
+@pytest.mark.parametrize("decimals", [0, 1, 9])
+def test_metrics_of_many_scores_are_those_of_the_library(study, decimals):
+    from fair_pairwise.lists import made_up
+    from fair_pairwise.training import measured, of_scores
+
+    data, protected, _ = made_up(3, 5)
+    scores = np.random.default_rng(0).normal(size=(20, data.n_rows)).round(decimals)
+    wanted = [measured(score, data, protected) for score in scores]
+    found = of_scores(scores, data, protected)
+    for name, values in zip(("ndcg", "rnd"), found, strict=True):
+        np.testing.assert_allclose(values, [one[name] for one in wanted], rtol=1e-12)
+
+
+def test_scores_of_many_models_are_those_of_each(study):
+    from fair_pairwise.grid import QUICK, Point, made
+    from fair_pairwise.lists import made_up
+    from fair_pairwise.training import stacked_scores
+
+    parts = [made_up(seed, 5)[0] for seed in (0, 1)]
+    for name in ("both+noise", "debias_classifier"):
+        models = [made(name, Point(1.0, 4, 0.5, 1.0), part, 5, 5, "class", seed, QUICK).fit(part)
+                  for seed, part in enumerate(parts)]  # fmt: skip
+        models, on = [*models, models[0]], [*parts, parts[1]]
+        found = stacked_scores(models, on, "cpu")
+        wanted = [model.predict(part.X) for model, part in zip(models, on, strict=True)]
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
 
 
 def test_the_ridge_equalises_mean_scores_as_its_weight_grows(study):
