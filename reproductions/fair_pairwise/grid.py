@@ -80,11 +80,16 @@ def made(name, point, train, steps, most, target, seed, effort):
     kind, _, noise = name.partition("+")
     if kind == "parity_ridge":
         return ParityRidge(point.gamma)
-    common = {"random_state": seed, "device": effort.device, "layers": (point.width, point.width)}
-    if kind == "constrained_pairwise":
+    common = {"random_state": seed, "layers": (point.width, point.width)}
+    if kind == "constrained_pairwise":  # cannot be stacked, and alone a CPU is no slower
         per_epoch = max(1, train.n_rows // BATCH)
         return ConstrainedPairwise(point.gamma, n_epochs=max(1, steps // per_epoch), **common)
-    common |= {"noise": bool(noise), "momentum": point.momentum, "n_epochs": most}
+    common |= {
+        "device": effort.device,
+        "noise": bool(noise),
+        "momentum": point.momentum,
+        "n_epochs": most,
+    }
     common["max_steps"] = steps
     if kind == "deltr":  # squared differences of exposure decrease with n^2
         return DELTR(point.gamma * train.n_rows**2, **common)

@@ -57,8 +57,9 @@ def study(given, part, load, names=MODELS):
     for name in names:
         files = [folder / f"{part}_{seed}_{name}.json" for seed in range(given.seeds)]
         missing = [seed for seed, file in enumerate(files) if not file.exists()]
-        for first in range(0, len(missing), given.together):
-            seeds = missing[first : first + given.together]
+        size = 1 if name == "constrained_pairwise" else given.together
+        for first in range(0, len(missing), size):
+            seeds = missing[first : first + size]
             jobs.append(delayed(computed)(folder, load, part, seeds, name, given.quick, effort))
     steps = Parallel(n_jobs=given.n_jobs, return_as="generator_unordered")(jobs)
     for _ in v.progress(steps, part):
