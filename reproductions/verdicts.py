@@ -40,7 +40,8 @@ class Study:
     file, doc : str
         The script, in the folder of ``expected.toml``, and its description.
     parts : dict
-        Name to a function of the options that returns a dict of tables, each a list of rows.
+        Name to a function of the options that returns a dict of tables, each a list of rows; and
+        ``seconds`` if its time is not that of the call, since it continued an earlier one.
     verdicts : callable
         Maps the results of all parts that were run, and the published values, to rows of `COLUMNS`.
     pictures : callable
@@ -204,7 +205,7 @@ def main(study, argv=None):
     for part in given.part or study.parts:
         begin = time.perf_counter()
         tables = study.parts[part](given)
-        seconds = round(time.perf_counter() - begin, 1)
+        seconds = tables.pop("seconds", round(time.perf_counter() - begin, 1))
         results["parts"][part] = {"seconds": seconds, "seeds": given.seeds, "tables": tables, **run}
         _write(file, _json(results))
         print(f"{study.name} {part}: {seconds:.0f} s", file=sys.stderr)

@@ -13,6 +13,7 @@ are available, so they are substitute data.
 
 import json
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,9 @@ from fair_pairwise import lists
 from fair_pairwise.grid import MODELS, QUICK, Effort
 from fair_pairwise.judging import pictures, remarks, verdicts
 from fair_pairwise.training import cells, chance
+
+#: Seeds of the constrained model, which cannot be stacked.
+ALONE = 5
 
 
 def effort_of(given):
@@ -38,12 +42,16 @@ def effort_of(given):
 
 
 def computed(folder, load, part, seeds, name, quick, effort):
-    """Compute and store the cells of one model on some seeds."""
-    for seed, done in zip(seeds, cells(load, seeds, name, quick, effort), strict=True):
+    """Compute and store the cells of one model on some seeds, with the CPU time of each."""
+    begin = time.process_time()
+    found = cells(load, seeds, name, quick, effort)
+    seconds = (time.process_time() - begin) / len(seeds)
+    for seed, done in zip(seeds, found, strict=True):
         file = folder / f"{part}_{seed}_{name}.json"
         file.parent.mkdir(parents=True, exist_ok=True)
         partial = file.with_suffix(".partial")
-        partial.write_text(json.dumps(v.plain(done)), encoding="utf-8")
+        text = json.dumps(v.plain(done | {"seconds": round(seconds, 1)}))
+        partial.write_text(text, encoding="utf-8")
         partial.replace(file)
 
 
@@ -53,23 +61,22 @@ def study(given, part, load, names=MODELS):
 
     effort = effort_of(given)
     folder = given.out / "cells" / effort.key()
-    jobs = []
+    files, jobs = [], []
     for name in names:
-        files = [folder / f"{part}_{seed}_{name}.json" for seed in range(given.seeds)]
-        missing = [seed for seed, file in enumerate(files) if not file.exists()]
-        size = 1 if name == "constrained_pairwise" else given.together
+        alone = name == "constrained_pairwise"
+        n_seeds, size = (min(given.seeds, ALONE), 1) if alone else (given.seeds, given.together)
+        mine = [folder / f"{part}_{seed}_{name}.json" for seed in range(n_seeds)]
+        missing = [seed for seed, file in enumerate(mine) if not file.exists()]
         for first in range(0, len(missing), size):
             seeds = missing[first : first + size]
             jobs.append(delayed(computed)(folder, load, part, seeds, name, given.quick, effort))
+        files += mine
     steps = Parallel(n_jobs=given.n_jobs, return_as="generator_unordered")(jobs)
     for _ in v.progress(steps, part):
         pass
-    found = [
-        json.loads((folder / f"{part}_{seed}_{name}.json").read_text(encoding="utf-8"))
-        for seed in range(given.seeds)
-        for name in names
-    ]
+    found = [json.loads(file.read_text(encoding="utf-8")) for file in files]
     return {
+        "seconds": round(sum(one["seconds"] for one in found), 1),
         "figures": [one["row"] for one in found],
         "lines": [row for one in found for row in one["lines"]],
         "chance": [chance(load, seed, given.quick, effort) for seed in range(given.seeds)],
