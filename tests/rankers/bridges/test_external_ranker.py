@@ -10,6 +10,7 @@ from sklearn import config_context
 from sklearn.base import BaseEstimator, clone
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.frozen import FrozenEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -635,6 +636,20 @@ def test_a_pipeline_that_ends_in_a_ranker_receives_what_it_declares(tmp_path):
     assert np.array_equal(piped.predict(NEW), direct.predict(scaled.transform(NEW)))
     piped.save(tmp_path / "model")
     assert np.array_equal(load(tmp_path / "model").predict(NEW), piped.predict(NEW))
+
+
+def test_a_pipeline_decides_about_missing_values_itself():
+    rng = np.random.default_rng(0)
+    X, lists = rng.normal(size=(40, 3)), np.repeat(np.arange(4), 10)
+    X[3, 1], y = np.nan, (X[:, 0] > 0).astype(float)
+    filled = make_pipeline(SimpleImputer(), LinearRegression())
+    found = as_ranker(clone(filled)).fit(X, y, qid=lists).predict(X)
+    np.testing.assert_allclose(found, filled.fit(X, y).predict(X))
+    with pytest.raises(ValueError, match="contains NaN"):
+        as_ranker(make_pipeline(StandardScaler(), LinearRegression())).fit(X, y, qid=lists)
+    X[3, 1] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        as_ranker(clone(filled)).fit(X, y, qid=lists)
 
 
 def test_parameters_can_be_searched():

@@ -473,7 +473,8 @@ class ExternalRanker(Ranker):
         else:
             _, last, bridge = self._last(self.model)
             model = unfrozen(self.model)
-            found = (Bridge() if last is not model else bridge).input_tags(model)
-            tags.input_tags.allow_nan, tags.input_tags.sparse = found
+            steps = last is not model  # which refuse missing values themselves, or fill them in
+            missing, sparse = (Bridge() if steps else bridge).input_tags(model)
+            tags.input_tags.allow_nan, tags.input_tags.sparse = steps or missing, sparse
         tags.target_tags.required = not self.is_prefit
         return tags
