@@ -2,7 +2,10 @@
 
 import codecs
 import gzip
+import io
+import re
 import warnings
+import zipfile
 
 import numpy as np
 import pytest
@@ -387,6 +390,34 @@ def test_a_packed_workbook_that_unpacks_to_far_more_is_refused(tmp_path, monkeyp
     monkeypatch.setattr("equirank.io.excel._TIMES", 1)
     with pytest.raises(DataError, match="must not unpack to more than 1 times its size"):
         read(tmp_path, xlsx({"D": ROWS}), "people.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [("XFD1048576", 16_926), ("AZ1048576", 52), ("ZZ50000", 702), ("AAA50000", 1_378)],
+)
+def test_a_cell_far_from_all_others_is_refused(tmp_path, name, columns):
+    pytest.importorskip("python_calamine")
+    number, packed = re.sub("[A-Z]", "", name), with_cell(name)
+    expected = f"must not have a cell far .* {number} rows and about {columns} columns"
+    with pytest.raises(DataError, match=expected):
+        read(tmp_path, packed, "far.xlsx")
+
+
+def with_cell(name):
+    """Return a workbook with one more cell of this name."""
+    row = f'<row r="{re.sub("[A-Z]", "", name)}"><c r="{name}"><v>1</v></c></row></sheetData>'
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(xlsx({"D": ROWS}))) as old, zipfile.ZipFile(packed, "w") as new:
+        for part in old.namelist():
+            new.writestr(part, old.read(part).replace(b"</sheetData>", row.encode()))
+    return packed.getvalue()
+
+
+def test_a_mark_in_a_late_row_is_read_as_before(tmp_path):
+    pytest.importorskip("python_calamine")
+    with pytest.raises(DataError, match="row 200000"):
+        read(tmp_path, with_cell("B200000"), "late.xlsx")
 
 
 # What is said of a guess

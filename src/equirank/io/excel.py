@@ -28,6 +28,10 @@ __all__ = ["Workbook", "excel_cells", "gather_excel", "read_excel"]
 
 #: The content may have this many times the bytes of the file, or so many.
 _TIMES, _LEAST = 200, 1 << 30
+#: The number of a row.
+_ROW = re.compile(rb'<row\b[^>]*?\br="(\d{1,9})"')
+#: A sheet is held as a table: its cells may span so many places, or so many times their number.
+_SPAN, _SPARSE = 20_000_000, 20
 #: The flag of a packed part that is encrypted.
 _LOCKED = 1
 #: Whole numbers below this one are exact as floats.
@@ -136,6 +140,27 @@ class Workbook:
             raise DataError(
                 f"{self.path}: must not unpack to more than {_TIMES} times its size, got {total} "
                 "bytes"
+            )
+        with zipfile.ZipFile(io.BytesIO(self._raw)) as packed:
+            for part in packed.namelist():
+                if part.startswith("xl/worksheets/") and part.endswith(".xml"):
+                    self._check_span(part, packed)
+
+    def _check_span(self, part: str, packed: zipfile.ZipFile) -> None:
+        """Raise if a few cells are so far apart that the table between them is huge."""
+        try:
+            text = packed.read(part)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+            raise self._damaged(error) from None
+        last = _ROW.match(text, text.rfind(b"<row"))
+        rows, columns = int(last[1]) if last else text.count(b"<row"), 1 << 14
+        if rows * columns <= _SPAN:
+            return
+        columns, cells = _n_columns(text), text.count(b"<c ")
+        if rows * columns > max(_SPAN, _SPARSE * cells):
+            raise DataError(
+                f"{self.path}: {part}: must not have a cell far from all others, got {cells} cells "
+                f"in {rows} rows and about {columns} columns"
             )
 
     def _damaged(self, error: BaseException) -> DataError:
@@ -295,6 +320,22 @@ def gather_excel(book: Workbook, roles: Roles, **options: Any) -> Gatherer:
 def excel_cells(book: Workbook) -> dict[str, list[str]]:
     """Return all columns as text; those without a name and a value are left out."""
     return named_cells(book.path, book.names, book.text_columns())
+
+
+def _n_columns(text: bytes) -> int:
+    """Return a number that the columns of a sheet do not exceed, of their longest names."""
+    for length in (3, 2, 1):
+        low, high = 0, 26  # the first letters of such names are below the letter `high`
+        while low < high:
+            middle = (low + high) // 2
+            letters = b"[%c-Z][A-Z]{%d}" % (ord("A") + middle, length - 1)
+            if re.search(rb' r="' + letters + rb"\d", text):
+                low = middle + 1
+            else:
+                high = middle
+        if low:
+            return low * 26 ** (length - 1) + sum(26**each for each in range(1, length))
+    return 0
 
 
 def _text(cell: Any) -> str:
