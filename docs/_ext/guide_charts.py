@@ -83,17 +83,17 @@ def alternatives() -> Any:
     alt = altair()
     x = {"title": "difference in exposure between women and men (lower is better)"}
     facet = alt.Row("part:N", sort=[*parts.values()], title=None)
-    whos = ["baseline", "chosen", "candidates"]
+    names = ["baseline", "chosen", "candidates"]
     look = {
         "color": alt.Color(
-            "who:N", legend=None, scale=alt.Scale(domain=whos[:2], range=[INK, METHOD])
+            "who:N", legend=None, scale=alt.Scale(domain=names[:2], range=[INK, METHOD])
         ),
         "shape": alt.Shape(
-            "who:N", legend=None, scale=alt.Scale(domain=whos[:2], range=["square", "circle"])
+            "who:N", legend=None, scale=alt.Scale(domain=names[:2], range=["square", "circle"])
         ),
     }
     base = alt.Chart().encode(
-        y=alt.Y("who:N", sort=whos, title=None), x=alt.X("value:Q", scale=alt.Scale(zero=True), **x)
+        y=alt.Y("who:N", sort=names, title=None), x=alt.X("value:Q", scale=alt.Scale(zero=True), **x)
     )
     ticks = base.transform_filter("datum.who == 'candidates'").mark_tick(color=MUTED, height=16)
     pair = base.transform_filter("datum.who != 'candidates'")
