@@ -66,7 +66,9 @@ def browsing(folder: str) -> Iterator[tuple[Any, str]]:
         from playwright.sync_api import sync_playwright
     except ImportError:
         raise LookupError("playwright is not installed") from None
-    place = os.environ.get("EQUIRANK_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), "")
+    place = os.environ.get("EQUIRANK_CHROMIUM") or next(
+        filter(None, map(shutil.which, BROWSERS)), ""
+    )
     if not place:
         raise LookupError("no Chromium on PATH, and EQUIRANK_CHROMIUM names none")
     server = Server(("127.0.0.1", 0), partial(Quiet, directory=folder))

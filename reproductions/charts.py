@@ -56,7 +56,9 @@ def points(rows, x, y, colour, title, *, facet, note=""):
     if any("x_low" in row for row in rows):
         layers += [
             base.mark_rule(opacity=0.4).encode(x=alt.X("x_low:Q", title=x), x2="x_high:Q", y=up),
-            base.mark_rule(opacity=0.4).encode(x=across, y=alt.Y("y_low:Q", title=y), y2="y_high:Q"),
+            base.mark_rule(opacity=0.4).encode(
+                x=across, y=alt.Y("y_low:Q", title=y), y2="y_high:Q"
+            ),
         ]
     chart = alt.layer(*(layer.properties(width=210, height=220) for layer in layers))
     chart = _faceted(alt, chart.properties(data=data(rows)), facet, 2)

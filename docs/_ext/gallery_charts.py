@@ -49,8 +49,11 @@ def thumbnail(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, An
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Return charts the method that the gallery asks for."""
+    """Add the method that the gallery calls to charts, and draw them all in the same colours."""
     import altair
 
+    from equirank.plots.theme import configuration
+
+    altair.theme.register("equirank", enable=True)(lambda: {"config": configuration()})
     altair.TopLevelMixin._repr_html_ = as_picture
     return {"parallel_read_safe": True}

@@ -93,7 +93,8 @@ def alternatives() -> Any:
         ),
     }
     base = alt.Chart().encode(
-        y=alt.Y("who:N", sort=names, title=None), x=alt.X("value:Q", scale=alt.Scale(zero=True), **x)
+        y=alt.Y("who:N", sort=names, title=None),
+        x=alt.X("value:Q", scale=alt.Scale(zero=True), **x),
     )
     ticks = base.transform_filter("datum.who == 'candidates'").mark_tick(color=MUTED, height=16)
     pair = base.transform_filter("datum.who != 'candidates'")

@@ -2,10 +2,12 @@
 
 Charts are those of the library or of ``guide_charts``, of bundled or made-up data; diagrams are in
 ``guide_diagrams``. ``audit`` and ``profile`` are taken from the page and need playwright and a
-Chromium. Without names, all are drawn, in about two minutes.
+Chromium; ``unknown_labels`` needs public data, too. Without names, all others are drawn, in about
+two minutes.
 """
 
 import os
+import runpy
 import shutil
 import sys
 import tempfile
@@ -13,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import gallery_charts
 import guide_charts
 import numpy as np
 from guide_diagrams import DIAGRAMS
@@ -112,6 +115,15 @@ def photographed(name: str, html: str, height: int, part: tuple[str, str] | None
         browser.close()
 
 
+def unknown_labels() -> Any:
+    """Return the chart of the example about unknown labels, which needs data of its own."""
+    if "EQUIRANK_DATA" not in os.environ:
+        raise SystemExit("unknown_labels needs EQUIRANK_DATA, the folder of the public data sets")
+    gallery_charts.setup(None)
+    example = IMAGES.parents[1] / "examples" / "plot_unknown_labels.py"
+    return runpy.run_path(str(example))["chart"]
+
+
 #: The charts, by name of the file.
 CHARTS = {
     "prefix_shares": lambda: plots.prefix_shares(audited(), "sex"),
@@ -143,7 +155,8 @@ def main() -> None:
             part = ("section.profile", "section.profile h3 >> nth=1")
             photographed("profile", render(by_profile()), 900, part)
         else:
-            plots.save_chart(CHARTS[name](), IMAGES / f"{name}.svg")
+            chart = unknown_labels() if name == "unknown_labels" else CHARTS[name]()
+            plots.save_chart(chart, IMAGES / f"{name}.svg")
         print(name, flush=True)
 
 

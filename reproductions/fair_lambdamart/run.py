@@ -236,9 +236,11 @@ def pictures(found):
         for row in tables["figures"]:
             cells.setdefault((row["protocol"], row["strategy"], row["alpha"]), []).append(row)
         for (protocol, strategy, alpha), rows in cells.items():
-            points.append({"people": protocol, "strategy": strategy, "alpha": alpha,
-                           **charts.estimate("x", "rND@50", v.values(rows, "rnd50")),
-                           **charts.estimate("y", "NDCG@50", v.values(rows, "ndcg50"))})  # fmt: skip
+            points.append(
+                {"people": protocol, "strategy": strategy, "alpha": alpha}
+                | charts.estimate("x", "rND@50", v.values(rows, "rnd50"))
+                | charts.estimate("y", "NDCG@50", v.values(rows, "ndcg50"))
+            )
         drawn[f"tradeoff_{part}"] = charts.points(
             points, "rND@50", "NDCG@50", "strategy", f"{name}: NDCG against rND", facet="people"
         )
