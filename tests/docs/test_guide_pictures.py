@@ -11,6 +11,7 @@ import pytest
 DOCS = Path(__file__).parents[2] / "docs"
 sys.path.insert(0, str(DOCS / "_ext"))
 diagrams = import_module("guide_diagrams")
+gallery_charts = import_module("gallery_charts")
 
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
 #: Pages whose tables of contents list guides, and guides that other pages list.
@@ -82,3 +83,11 @@ def test_text_that_does_not_fit_is_an_error():
 def test_class_that_does_not_exist_is_an_error():
     with pytest.raises(SystemExit, match="NoSuchRanker"):
         diagrams.public("rankers", "LambdaMART", "NoSuchRanker")
+
+
+def test_gallery_script_without_thumbnail_is_named(tmp_path):
+    (tmp_path / "images").mkdir()
+    for name in ("plot_a", "plot_b"):
+        (tmp_path / f"{name}.py").write_text("")
+    (tmp_path / "images" / "sphx_glr_plot_a_001.png").write_bytes(b"")
+    assert gallery_charts.without_thumbnail(tmp_path) == ["plot_b.py"]
