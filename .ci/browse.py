@@ -71,13 +71,15 @@ def browsing(folder: str) -> Iterator[tuple[Any, str]]:
     )
     if not place:
         raise LookupError("no Chromium on PATH, and EQUIRANK_CHROMIUM names none")
-    server = Server(("127.0.0.1", 0), partial(Quiet, directory=folder))
-    Thread(target=server.serve_forever, daemon=True).start()
-    with sync_playwright() as play:
+    with (
+        Server(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server,
+        sync_playwright() as play,
+    ):
+        Thread(target=server.serve_forever, daemon=True).start()
         browser = play.chromium.launch(executable_path=place, args=["--no-sandbox"])
         yield browser.new_page(), f"http://127.0.0.1:{server.server_address[1]}"
         browser.close()
-    server.shutdown()
+        server.shutdown()
 
 
 def wrong_searches(page: Any, base: str) -> Iterator[str]:
