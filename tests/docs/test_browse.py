@@ -13,7 +13,8 @@ browse = import_module("browse")
 
 PAGE = '<!doctype html><body style="margin:0">{}</body>'
 #: The theme hides what is too wide and lets the text scroll as a whole.
-THEME = '<style>html {{overflow: hidden}}</style><div class="content" style="overflow:auto">{}</div>'
+HIDDEN = "<style>html {{overflow: hidden}}</style>"
+THEME = HIDDEN + '<div class="content" style="overflow:auto">{}</div>'
 WIDE = '<pre style="width:900px">x</pre>'
 INSIDE = f'<div style="overflow-x:auto">{WIDE}</div>'
 
@@ -36,5 +37,5 @@ def test_pages_that_scroll_sideways_are_named(tmp_path, monkeypatch):
 def test_without_a_browser_the_reason_is_stated(tmp_path, monkeypatch):
     monkeypatch.delenv("EQUIRANK_CHROMIUM", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(LookupError, match="no Chromium on PATH|playwright is not installed"):
+    with pytest.raises(LookupError, match=r"no Chromium on PATH|playwright is not installed"):
         browse.browsing(str(tmp_path)).__enter__()
