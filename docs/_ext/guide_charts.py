@@ -23,7 +23,7 @@ def margins() -> Any:
     many = make_ranking(n_queries=2000, n_items=20, random_state=0)
     boosted = margin_report(RankBoost(4).fit(many), many)
     svm = margin_report(RankSVM(C=1e-5).fit(many), many)
-    return plots.margin_bounds({"RankBoost": boosted, "RankSVM": svm})
+    return plots.margin_bounds({"RankBoost": boosted, "RankSVM": svm}, width=WIDE - 20)
 
 
 def own_rankers() -> Any:
@@ -42,7 +42,9 @@ def own_rankers() -> Any:
     }
     metrics = ["NDCG@10", "ExposureGap(by='sex')"]
     result = compare(methods, load_hiring(), metrics, cv=3)
-    return result.plot(x=str(result.metrics[1]), y=str(result.metrics[0]), width=480, height=320)
+    return result.plot(
+        x=str(result.metrics[1]), y=str(result.metrics[0]), width=WIDE - 20, height=300
+    )
 
 
 def alternatives() -> Any:
@@ -128,7 +130,7 @@ def searched() -> Any:
         "max_steps": [50, 100, 200],
     }
     search = TradeoffSearch(ranker, grid, random_state=0).fit(lists)
-    return plots.tradeoff(search, width=480, height=320)
+    return plots.tradeoff(search, width=WIDE - 20, height=300)
 
 
 def deltr() -> Any:

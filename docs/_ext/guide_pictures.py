@@ -30,6 +30,8 @@ from equirank.rerankers import DetGreedy, FAStarIR, Reranked
 IMAGES = Path(__file__).parents[1] / "images"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 DATE = "2026-07-31"
+#: Width of a chart in pixels, without the names beside it: a phone shrinks it only a little.
+WIDE = 360
 
 
 @cache
@@ -54,14 +56,14 @@ def compared() -> Any:
     }
     metrics = ["NDCG@10", 'ExposureGap(by="sex")']
     result = compare(methods, load_hiring(), metrics, cv=3, date=DATE)
-    return result.plot(x=metrics[1], y=metrics[0])
+    return result.plot(x=metrics[1], y=metrics[0], width=WIDE, height=300)
 
 
 def reranked() -> Any:
     """Return the metrics before and after FA*IR."""
     given = load_hiring().ranking()
     after = FAStarIR(k=20, p=0.45, protected="female", by="sex")(given)
-    return plots.comparison(audit(after, against=given, n_boot=200, date=DATE), "sex")
+    return plots.comparison(audit(after, against=given, n_boot=200, date=DATE), "sex", width=WIDE)
 
 
 def remedied() -> Any:
@@ -74,7 +76,7 @@ def explained() -> Any:
     """Return the contributions to the difference between two applicants."""
     data = load_hiring()
     model = RankBoost(n_estimators=50, random_state=0).fit(data)
-    return plots.pair_explanation(model.explain_pair(data, 3, 7))
+    return plots.pair_explanation(model.explain_pair(data, 3, 7), width=WIDE)
 
 
 def causes() -> Any:
@@ -89,7 +91,7 @@ def causes() -> Any:
     edges = {"race": ["test", "grade", "score"], "test": ["score"], "grade": ["score"]}
     model = CausalFairScores(edges, resolving="grade", reference="White")
     model.fit(people | {"score": score})
-    return plots.causal_dag(model.effects(people | {"score": score}, n_boot=50))
+    return plots.causal_dag(model.effects(people | {"score": score}, n_boot=50), width=WIDE + 80)
 
 
 def photographed(name: str, html: str, height: int, part: tuple[str, str] | None = None) -> None:
@@ -126,12 +128,12 @@ def unknown_labels() -> Any:
 
 #: The charts, by name of the file.
 CHARTS = {
-    "prefix_shares": lambda: plots.prefix_shares(audited(), "sex"),
-    "exposure_merit": lambda: plots.exposure_merit(audited(), "sex"),
-    "selection_rates": lambda: plots.selection_rates(audited(), "sex"),
-    "impact_ratios": lambda: plots.impact_ratios(audited(), "sex"),
-    "position_strip": lambda: plots.position_strip(audited(), "sex"),
-    "score_distributions": lambda: plots.score_distributions(audited(), "sex"),
+    "prefix_shares": lambda: plots.prefix_shares(audited(), "sex", width=WIDE),
+    "exposure_merit": lambda: plots.exposure_merit(audited(), "sex", width=WIDE),
+    "selection_rates": lambda: plots.selection_rates(audited(), "sex", width=WIDE),
+    "impact_ratios": lambda: plots.impact_ratios(audited(), "sex", width=WIDE),
+    "position_strip": lambda: plots.position_strip(audited(), "sex", width=WIDE),
+    "score_distributions": lambda: plots.score_distributions(audited(), "sex", width=WIDE),
     "compare": compared,
     "rerank": reranked,
     "remedy": remedied,
