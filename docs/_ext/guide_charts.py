@@ -47,8 +47,8 @@ def own_rankers() -> Any:
     )
 
 
-def alternatives() -> Any:
-    """Return the gaps of all candidates of a search, and those of two on unseen lists."""
+def searched_hiring() -> Any:
+    """Return a search for alternatives on the bundled data."""
     from equirank.rankers import FairLambdaMART, LambdaMART
     from equirank.search import Family, search_alternatives
 
@@ -62,7 +62,7 @@ def alternatives() -> Any:
             path={"alpha": [0.1, 0.3, 0.5, 0.7, 0.9]},
         ),
     }
-    found = search_alternatives(
+    return search_alternatives(
         families,
         load_hiring(),
         ["NDCG@10", "ExposureGap(by='sex')"],
@@ -70,6 +70,11 @@ def alternatives() -> Any:
         n_trials=20,
         leave_out={"place": ["distance_km"], "talk": ["interview_score"]},
     )
+
+
+def alternatives() -> Any:
+    """Return the gaps of all candidates of a search, and those of two on unseen lists."""
+    found = searched_hiring()
     gap = str(found.metrics[1])
     rows = [
         {"part": "choosing part", "who": "candidates"} | {"value": row["values"][gap]["value"]}
