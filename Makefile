@@ -97,6 +97,7 @@ docs: $(VENV)/.stamp-docs  ## build the documentation; a warning is an error
 	@echo ">> building the documentation"
 	@$(BIN)/python -m sphinx -W --keep-going -q -j auto -b html docs build/docs
 	@$(BIN)/python .ci/links.py build/docs
+	@$(BIN)/python .ci/browse.py build/docs
 	@echo ">> open build/docs/index.html"
 
 generate: $(VENV)/.stamp-test  ## write what follows from the classes: metric functions, method tables

@@ -56,8 +56,6 @@ sphinx_gallery_conf = {
 
 html_math_renderer = "mathml"
 html_theme = "furo"
-html_static_path = ["_static"]
-html_css_files = ["dark.css"]
 html_title = f"equirank {release}"
 html_static_path = ["_static"]
 html_css_files = ["pages.css"]

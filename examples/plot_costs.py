@@ -107,6 +107,7 @@ if importlib.util.find_spec("altair") is not None:
             x=alt.X("round:Q", title="round"),
             y=alt.Y("loss:Q", title="share of pairs misordered", scale=alt.Scale(zero=False)),
             color=alt.Color("cost:N", title="cost of the better item"),
+            strokeDash=alt.StrokeDash("cost:N", title="cost of the better item"),
             column=alt.Column("ranker:N", title=None, sort=list(curves)),
         )
     )

@@ -56,9 +56,6 @@ table = Table(
 table
 
 # %%
-# The same as a chart, if the extra ``report`` is installed.
+# The same as a chart.
 
-if "tradeoff" in plots.__all__:
-    chart = plots.tradeoff(
-        table, "gap", "accuracy", x_better="lower", mixture=(gap, accuracy, 0.0, 0.5)
-    )
+plots.tradeoff(table, "gap", "accuracy", x_better="lower", mixture=(gap, accuracy, 0.0, 0.5))

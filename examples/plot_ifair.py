@@ -85,5 +85,6 @@ alt.Chart(alt.Data(values=rows)).mark_point(filled=True, opacity=0.6).encode(
     x=alt.X("x:Q", title="first direction"),
     y=alt.Y("y:Q", title="second direction"),
     color="sex:N",
+    shape="sex:N",
     column=alt.Column("when:N", sort=["before", "after"], title=None),
 ).properties(width=300, height=260).resolve_scale(x="independent", y="independent")

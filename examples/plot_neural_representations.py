@@ -53,10 +53,11 @@ points = [
     for name, model in models.items()
     for row, (a, b) in zip(shown, model.transform(test)[shown], strict=True)
 ]
-alt.Chart(alt.Data(values=points)).mark_circle(size=18, opacity=0.5).encode(
+alt.Chart(alt.Data(values=points)).mark_point(size=18, filled=True, opacity=0.5).encode(
     x=alt.X("first:Q", title="first number"),
     y=alt.Y("second:Q", title="second number"),
-    color=alt.Color("group:N").scale(range=["#0072b2", "#e69f00"]).legend(orient="top"),
+    color="group:N",
+    shape="group:N",
     column=alt.Column("mechanism:N", sort=list(MECHANISMS), title=None),
 ).properties(width=170, height=170).resolve_scale(x="independent", y="independent")
 
@@ -79,8 +80,8 @@ base = alt.Chart(alt.Data(values=rows)).encode(
 value = alt.X("value:Q", title=None).scale(zero=False)
 panels = [
     (
-        base.mark_point(filled=True, size=70, color="#0072b2").encode(x=value)
-        + base.mark_rule(strokeWidth=2, color="#0072b2").encode(x="low:Q", x2="high:Q")
+        base.mark_point(filled=True, size=70, color="#7b5ea7").encode(x=value)
+        + base.mark_rule(strokeWidth=2, color="#7b5ea7").encode(x="low:Q", x2="high:Q")
     )
     .transform_filter(alt.datum.metric == metric)
     .properties(width=170, height=130, title=title)

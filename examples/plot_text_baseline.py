@@ -194,14 +194,13 @@ lines += [measure("RankBoost", plain.predict(X[rows])), measure("fair", fair.pre
 table(lines)
 
 # %%
-# The same as a chart, if the extra ``report`` is installed. Mixing the plain ranking with a random
-# one also closes the difference; a method must be above that line.
+# The same as a chart. Mixing the plain ranking with a random one also closes the difference; a
+# method must be above that line.
 
 _, worth, _, _, difference = lines[3]
 chance = ndcg(y[rows], np.zeros(rows.sum()), qid=qid[rows], k=10)
-if "tradeoff" in plots.__all__:
-    line = (difference, worth, 0.0, chance)
-    chart = plots.tradeoff(table(lines), "difference", "NDCG@10", x_better="lower", mixture=line)
+line = (difference, worth, 0.0, chance)
+plots.tradeoff(table(lines), "difference", "NDCG@10", x_better="lower", mixture=line)
 
 # %%
 # The audit of the fair ranker against BM25, on the test queries.

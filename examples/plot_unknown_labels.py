@@ -78,10 +78,14 @@ else:
 # A bar is a confidence interval, except for the bounds, where it has all values that the labels
 # allow. The dashed line is no difference.
 order = ["all labels", "known people", "bounds", "corrected"]
-base = alt.Chart(alt.Data(values=rows)).encode(y=alt.Y("answer:N", sort=order, title=None))
+answers_of = alt.Chart(alt.Data(values=rows))
+base = answers_of.encode(y=alt.Y("answer:N", sort=order, title=None))
 axis = alt.X("low:Q", title="positions lower than everyone else")
-bars = base.mark_rule(strokeWidth=4, opacity=0.5).encode(x=axis, x2="high:Q")
-points = base.mark_point(size=70, filled=True).encode(x="value:Q")
-zero = base.mark_rule(strokeDash=[4, 4], color="gray").encode(x=alt.datum(0))
-chart = alt.layer(zero, bars, points).properties(width=480, height=110).facet(row="data:N")
+truth = alt.datum.answer == "all labels"
+colour = alt.condition(truth, alt.value("#1f2933"), alt.value("#7b5ea7"))
+bars = base.mark_rule(strokeWidth=3).encode(x=axis, x2="high:Q", color=colour)
+points = base.mark_point(size=80, filled=True, opacity=1).encode(x="value:Q", color=colour)
+zero = answers_of.mark_rule(strokeDash=[4, 4], color="#5f6c7b").encode(x=alt.datum(0))
+layers = alt.layer(zero, bars, points).properties(width=330, height=110)
+chart = layers.facet(row=alt.Row("data:N", title=None))
 chart

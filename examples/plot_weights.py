@@ -79,13 +79,13 @@ lines = (
     )
 )
 level = (
-    alt.Chart(alt.Data(values=[{"share": share}])).mark_rule(color="#999999").encode(y="share:Q")
+    alt.Chart(alt.Data(values=[{"share": share}])).mark_rule(color="#5f6c7b").encode(y="share:Q")
 )
 rules = (
     alt.Chart(alt.Data(values=marks))
     .mark_rule(strokeWidth=2)
     .encode(
-        x="angle:Q", color=alt.Color("weights:N", title=None).scale(range=["#1b1b1b", "#b2182b"])
+        x="angle:Q", color=alt.Color("weights:N", title=None).scale(range=["#1f2933", "#7b5ea7"])
     )
 )
 (lines + level + rules).properties(width=460, height=260)

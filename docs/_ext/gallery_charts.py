@@ -48,9 +48,33 @@ def thumbnail(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, An
     return ""
 
 
-def setup(app: Sphinx) -> dict[str, bool]:
-    """Return charts the method that the gallery asks for."""
+def without_thumbnail(gallery: Path) -> list[str]:
+    """Return the scripts of a built gallery that no chart ends, so that they have no thumbnail."""
+    images = gallery / "images"
+    return [
+        script.name
+        for script in sorted(gallery.glob("plot_*.py"))
+        if not (images / f"sphx_glr_{script.stem}_001.png").exists()
+    ]
+
+
+def warn_of_missing_thumbnails(app: Sphinx, env: Any) -> None:
+    """Warn of scripts whose last value is no chart; a warning ends the build."""
+    from sphinx.util import logging
+
+    for name in without_thumbnail(Path(app.srcdir, "gallery")):
+        words = "examples/%s: no block ends with a chart, so it has no thumbnail"
+        logging.getLogger(__name__).warning(words, name)
+
+
+def setup(app: Sphinx | None) -> dict[str, bool]:
+    """Add the method that the gallery calls to charts, and draw them all in the same colours."""
     import altair
 
+    from equirank.plots.theme import configuration
+
+    altair.theme.register("equirank", enable=True)(lambda: {"config": configuration()})
     altair.TopLevelMixin._repr_html_ = as_picture
+    if app is not None:
+        app.connect("env-updated", warn_of_missing_thumbnails)
     return {"parallel_read_safe": True}

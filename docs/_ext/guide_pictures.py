@@ -1,21 +1,24 @@
 """Draw the pictures of the guides into docs/images: python docs/_ext/guide_pictures.py [NAME ...].
 
-All but the page are charts of the library itself, of the bundled data; ``flow`` is drawn from the
-layers in pyproject.toml. ``audit`` is taken from the page and needs playwright and a Chromium.
-Without names, all are drawn.
+Charts are those of the library or of ``guide_charts``, of bundled or made-up data; diagrams are in
+``guide_diagrams``. ``audit`` and ``profile`` are taken from the page and need playwright and a
+Chromium; ``unknown_labels`` needs public data, too. Without names, all others are drawn, in about
+two minutes.
 """
 
 import os
+import runpy
 import shutil
 import sys
 import tempfile
-import tomllib
 from functools import cache
-from html import escape
 from pathlib import Path
 from typing import Any
 
+import gallery_charts
+import guide_charts
 import numpy as np
+from guide_diagrams import DIAGRAMS
 
 from equirank import audit, compare, plots, remedy
 from equirank.auditing.audit_result import AuditResult
@@ -27,12 +30,20 @@ from equirank.rerankers import DetGreedy, FAStarIR, Reranked
 IMAGES = Path(__file__).parents[1] / "images"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 DATE = "2026-07-31"
+#: Width of a chart in pixels, without the names beside it: a phone shrinks it only a little.
+WIDE = 360
 
 
 @cache
 def audited() -> AuditResult:
     """Return the audit of the bundled data."""
     return audit(load_hiring(), protected="sex=female", title="hiring.csv", date=DATE)
+
+
+def by_profile() -> AuditResult:
+    """Return the audit of the bundled data with the tables of a law."""
+    given = {"protected": "sex=female", "k": 10, "profile": "nyc-ll144", "n_boot": 200}
+    return audit(load_hiring(), title="hiring.csv", date=DATE, **given)
 
 
 def compared() -> Any:
@@ -45,14 +56,14 @@ def compared() -> Any:
     }
     metrics = ["NDCG@10", 'ExposureGap(by="sex")']
     result = compare(methods, load_hiring(), metrics, cv=3, date=DATE)
-    return result.plot(x=metrics[1], y=metrics[0])
+    return result.plot(x=metrics[1], y=metrics[0], width=WIDE, height=300)
 
 
 def reranked() -> Any:
     """Return the metrics before and after FA*IR."""
     given = load_hiring().ranking()
     after = FAStarIR(k=20, p=0.45, protected="female", by="sex")(given)
-    return plots.comparison(audit(after, against=given, n_boot=200, date=DATE), "sex")
+    return plots.comparison(audit(after, against=given, n_boot=200, date=DATE), "sex", width=WIDE)
 
 
 def remedied() -> Any:
@@ -65,7 +76,7 @@ def explained() -> Any:
     """Return the contributions to the difference between two applicants."""
     data = load_hiring()
     model = RankBoost(n_estimators=50, random_state=0).fit(data)
-    return plots.pair_explanation(model.explain_pair(data, 3, 7))
+    return plots.pair_explanation(model.explain_pair(data, 3, 7), width=WIDE)
 
 
 def causes() -> Any:
@@ -80,72 +91,11 @@ def causes() -> Any:
     edges = {"race": ["test", "grade", "score"], "test": ["score"], "grade": ["score"]}
     model = CausalFairScores(edges, resolving="grade", reference="White")
     model.fit(people | {"score": score})
-    return plots.causal_dag(model.effects(people | {"score": score}, n_boot=50))
+    return plots.causal_dag(model.effects(people | {"score": score}, n_boot=50), width=WIDE + 80)
 
 
-#: What data become on the way from a file to a page, and the packages that take each step.
-STEPS = {
-    "a file": ("io", "datasets", "engines"),
-    "RankingData": ("core", "preprocess"),
-    "Ranking": ("rankers", "rerankers", "policies", "allocation", "distributed"),
-    "Evaluation": ("metrics", "statistics", "costs", "constraints", "theory"),
-    "claims": ("auditing", "comparison", "search"),
-    "a page": ("plots", "reports"),
-}
-#: Packages that serve every step, or run them all.
-AROUND = {"on top": ("cli", "studio", "recipes", "testing"), "below": ("kernels",)}
-#: Measures of the picture of packages, in pixels.
-WIDE, ROW, LEFT, LETTER = 420, 28, 112, 7.2
-
-
-def flow() -> str:
-    """Return the way of data through the packages as SVG; every layer of the code is in it."""
-    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
-    (contract,) = (
-        each
-        for each in project["tool"]["importlinter"]["contracts"]
-        if each["type"] == "layers" and each["containers"] == ["equirank"]
-    )
-    layers = [name.strip() for row in contract["layers"] for name in row.split("|")]
-    rows = {"on top": AROUND["on top"], **STEPS, "below": AROUND["below"]}
-    drawn = [name for names in rows.values() for name in names]
-    if sorted(drawn) != sorted(set(layers) - {"__main__"}):
-        raise SystemExit(f"flow must have each package once, got {set(layers) ^ set(drawn)}")
-    parts, y = [], 12.0
-    for word, names in rows.items():
-        x, top = float(LEFT), y
-        # In a row the package of the highest layer comes first.
-        for name in sorted(names, key=layers.index):
-            wide = LETTER * len(name) + 14
-            if x + wide > WIDE - 6:
-                x, y = float(LEFT), y + ROW - 3
-            parts.append(
-                f'<rect x="{x:.0f}" y="{y:.0f}" width="{wide:.0f}" height="21" rx="5" '
-                f'fill="#e8f0f7" stroke="#0b5fa5"/><text x="{x + wide / 2:.0f}" y="{y + 15:.0f}" '
-                f'text-anchor="middle">{escape(name)}</text>'
-            )
-            x += wide + 6
-        middle = (top + y) / 2 + 15
-        style = 'font-weight="600"' if word in STEPS else 'fill="#5f6c7b" font-style="italic"'
-        parts.append(f'<text x="8" y="{middle:.0f}" {style}>{escape(word)}</text>')
-        y += ROW + 16
-        if word in STEPS and word != "a page":
-            parts.append(
-                f'<path d="M36 {middle + 9:.0f}V{y + 1:.0f}m-5 -7l5 7 5 -7" fill="none" '
-                'stroke="#5f6c7b" stroke-width="1.5"/>'
-            )
-        elif word != "below":
-            parts.append(f'<path d="M8 {y - 12:.0f}H{WIDE - 8}" stroke="#c9d0d8"/>')
-    head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDE} {y - 8:.0f}" width="{WIDE}" '
-        f'height="{y - 8:.0f}" font-family="Segoe UI, Roboto, Helvetica, Arial, sans-serif" '
-        'font-size="13" fill="#1f2933"><rect width="100%" height="100%" fill="#ffffff"/>'
-    )
-    return head + "".join(parts) + "</svg>\n"
-
-
-def photographed(name: str, html: str, height: int) -> None:
-    """Take the top of a page at 1280 pixels."""
+def photographed(name: str, html: str, height: int, part: tuple[str, str] | None = None) -> None:
+    """Take the top of a page at 1280 pixels, or at 600 a part of it up to another one."""
     from playwright.sync_api import sync_playwright
 
     found = os.environ.get("EQUIRANK_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)))
@@ -153,26 +103,43 @@ def photographed(name: str, html: str, height: int) -> None:
         path = Path(folder) / "page.html"
         path.write_text(html, encoding="utf-8")
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1280, "height": height})
+        page = browser.new_page(
+            viewport={"width": 600 if part else 1280, "height": height},
+            device_scale_factor=1.5 if part else 1,
+        )
         page.goto(path.as_uri())
         page.wait_for_selector("html[data-drawn=all]", state="attached")
-        page.screenshot(path=IMAGES / f"{name}.png")
+        clip = {}
+        if part:
+            first, last = (page.locator(each).bounding_box() for each in part)
+            clip["clip"] = first | {"height": last["y"] - first["y"]}
+        page.screenshot(path=IMAGES / f"{name}.png", full_page=bool(part), **clip)
         browser.close()
+
+
+def unknown_labels() -> Any:
+    """Return the chart of the example about unknown labels, which needs data of its own."""
+    if "EQUIRANK_DATA" not in os.environ:
+        raise SystemExit("unknown_labels needs EQUIRANK_DATA, the folder of the public data sets")
+    gallery_charts.setup(None)
+    example = IMAGES.parents[1] / "examples" / "plot_unknown_labels.py"
+    return runpy.run_path(str(example))["chart"]
 
 
 #: The charts, by name of the file.
 CHARTS = {
-    "prefix_shares": lambda: plots.prefix_shares(audited(), "sex"),
-    "exposure_merit": lambda: plots.exposure_merit(audited(), "sex"),
-    "selection_rates": lambda: plots.selection_rates(audited(), "sex"),
-    "impact_ratios": lambda: plots.impact_ratios(audited(), "sex"),
-    "position_strip": lambda: plots.position_strip(audited(), "sex"),
-    "score_distributions": lambda: plots.score_distributions(audited(), "sex"),
+    "prefix_shares": lambda: plots.prefix_shares(audited(), "sex", width=WIDE),
+    "exposure_merit": lambda: plots.exposure_merit(audited(), "sex", width=WIDE),
+    "selection_rates": lambda: plots.selection_rates(audited(), "sex", width=WIDE),
+    "impact_ratios": lambda: plots.impact_ratios(audited(), "sex", width=WIDE),
+    "position_strip": lambda: plots.position_strip(audited(), "sex", width=WIDE),
+    "score_distributions": lambda: plots.score_distributions(audited(), "sex", width=WIDE),
     "compare": compared,
     "rerank": reranked,
     "remedy": remedied,
     "explain": explained,
     "causal_dag": causes,
+    **guide_charts.CHARTS,
 }
 
 
@@ -180,14 +147,18 @@ def main() -> None:
     """Draw the pictures named on the command line, or all."""
     from equirank.auditing.audit_page import render
 
-    wanted = sys.argv[1:] or [*CHARTS, "flow", "audit"]
+    wanted = sys.argv[1:] or [*CHARTS, *DIAGRAMS, "audit", "profile"]
     for name in wanted:
-        if name == "flow":
-            (IMAGES / "flow.svg").write_text(flow(), encoding="utf-8")
+        if name in DIAGRAMS:
+            (IMAGES / f"{name}.svg").write_text(DIAGRAMS[name](), encoding="utf-8")
         elif name == "audit":
             photographed("audit", render(audited()), 960)
+        elif name == "profile":
+            part = ("section.profile", "section.profile h3 >> nth=1")
+            photographed("profile", render(by_profile()), 900, part)
         else:
-            plots.save_chart(CHARTS[name](), IMAGES / f"{name}.svg")
+            chart = unknown_labels() if name == "unknown_labels" else CHARTS[name]()
+            plots.save_chart(chart, IMAGES / f"{name}.svg")
         print(name, flush=True)
 
 

@@ -43,7 +43,8 @@ def code_cell_directive() -> type[SphinxDirective]:
     from sphinx.util.docutils import SphinxDirective
 
     def output(text: str) -> nodes.Node:
-        return nodes.literal_block(text, text, language="text", classes=["cell-output"])
+        classes = ["cell-output", *letters_class(text)]
+        return nodes.literal_block(text, text, language="text", classes=classes)
 
     class CodeCell(SphinxDirective):
         has_content = True
@@ -70,6 +71,14 @@ def code_cell_directive() -> type[SphinxDirective]:
             return parts
 
     return CodeCell
+
+
+def letters_class(text: str) -> list[str]:
+    """Return the class of an output of several lines that may shrink to keep its columns."""
+    lines = text.splitlines()
+    longest = max(map(len, lines), default=0)
+    up = -(-longest // 10) * 10
+    return [f"letters-{up}"] if len(lines) > 1 and 50 <= up <= 80 else []
 
 
 class Session:

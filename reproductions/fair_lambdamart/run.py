@@ -236,15 +236,17 @@ def pictures(found):
         for row in tables["figures"]:
             cells.setdefault((row["protocol"], row["strategy"], row["alpha"]), []).append(row)
         for (protocol, strategy, alpha), rows in cells.items():
-            points.append({"people": protocol, "strategy": strategy, "alpha": alpha,
-                           "rND@50": v.values(rows, "rnd50").mean(),
-                           "NDCG@50": v.values(rows, "ndcg50").mean()})  # fmt: skip
+            points.append(
+                {"people": protocol, "strategy": strategy, "alpha": alpha}
+                | charts.estimate("x", "rND@50", v.values(rows, "rnd50"))
+                | charts.estimate("y", "NDCG@50", v.values(rows, "ndcg50"))
+            )
         drawn[f"tradeoff_{part}"] = charts.points(
             points, "rND@50", "NDCG@50", "strategy", f"{name}: NDCG against rND", facet="people"
         )
         rows = v.rows_where(tables["curves"], protocol="as published")
         drawn[f"trees_{part}"] = charts.lines(
-            rows, "trees", "value", "strategy", f"{name}: by trees", facet="metric", columns=2
+            rows, "trees", "value", "strategy", f"{name}: by trees", facet="metric", shared=False
         )
     return drawn
 

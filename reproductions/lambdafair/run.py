@@ -155,7 +155,8 @@ def pictures(found):
             cells.setdefault((row["method"], row["strategy"], row["alpha"]), []).append(row)
         points = [
             {"method": method, "strategy": strategy, "alpha": alpha,
-             "rND@15": v.values(rows, "rnd").mean(), "NDCG@15": v.values(rows, "ndcg").mean()}
+             **charts.estimate("x", "rND@15", v.values(rows, "rnd")),
+             **charts.estimate("y", "NDCG@15", v.values(rows, "ndcg"))}
             for (method, strategy, alpha), rows in cells.items()
         ]  # fmt: skip
         drawn[f"tradeoff_{part}"] = charts.points(

@@ -98,9 +98,9 @@ def test_the_exit_code_is_1_if_no_candidate_satisfies_the_rule(folder):
         ("trials = 6", "trails = 6", "[search] trails: is not a known key; did you mean 'trials'"),
         ("trials = 6", "trials = 0", "[search] trials: must be at least 1, got 0"),
         ("trials = 6", "minutes = 0", "[search] minutes: must be above 0, got 0"),
-        ("seed = 1", "seed = 1\nfolds = 2", "[split] folds: has no effect on a search"),
         ("seed = 1", "seed = [1, 2]", "[split] seed: must be one number"),
         ('metrics = ["NDCG@5", "ExposureGap"]', "", "metrics: is missing"),
+        ('"ExposureGap"]', '"MAP"]', "metrics must include one of which lower is better"),
         ("space = { n_est", "space = { m_est", "has no parameter 'm_estimators' of RankBoost"),
         ("trials = 6", "parts = [1, true]", "[search] parts: must be four shares"),
         ("trials = 6", "parts = [0.5, 0.5]", "parts must be four shares"),
@@ -118,6 +118,19 @@ def test_a_bad_configuration_is_one_line(folder, old, new, words):
     assert words in said
     assert said.count("\n") <= 1
     assert "c.toml" in said
+
+
+@pytest.mark.slow
+def test_the_file_of_init_is_searched(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert CliRunner().invoke(app, ["init"]).exit_code == 0
+    done = run("config.toml", "--trials", 2, "--json", "found.json")
+    assert done.exit_code == 0, done.output
+    assert "note: [split] test is that of train and compare" in done.output
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert found["metrics"][:2] == ["NDCG@10", "AveragePrecision"]
+    assert found["minimise"] == 'ExposureGap(by="sex")'
+    assert found["chosen"] is not None
 
 
 def test_other_commands_refuse_a_search(folder):

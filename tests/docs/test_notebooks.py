@@ -75,3 +75,20 @@ def test_a_process_that_ends_is_an_error():
     with pytest.raises(RuntimeError, match="ended in the cell"):
         session.run("import os; os._exit(3)")
     notebooks.end(session.process, session.folder)
+
+
+@pytest.mark.parametrize(
+    ("lines", "found"),
+    [
+        (["a" * 45, "b"], ["letters-50"]),
+        (["a" * 60, "b"], ["letters-60"]),
+        (["a" * 61, "b"], ["letters-70"]),
+        (["a" * 61], []),  # one line wraps
+        (["a" * 40, "b"], []),  # fits as it is
+        (["a" * 81, "b"], []),  # prose wraps
+    ],
+)
+def test_outputs_of_several_lines_may_shrink_to_keep_their_columns(lines, found):
+    style = (DOCS / "_static" / "pages.css").read_text(encoding="utf-8")
+    assert notebooks.letters_class("\n".join(lines)) == found
+    assert all(f".{name} {{" in style for name in found)

@@ -86,7 +86,7 @@ def alternatives(
         data, columns = settings.config.read_data()
         console.show_source(data.source)
         if json != "-":
-            announce("searching", settings.config, data, columns.notes)
+            announce("searching", settings.config, data, (*settings.notes, *columns.notes))
         limits = {"n_trials": trials, "minutes": minutes}
         given: dict[str, Any] = {name: value for name, value in limits.items() if value is not None}
         given |= {"certify": not closed, "store": store, "n_jobs": n_jobs, "level": level}

@@ -58,11 +58,12 @@ DRAWN = ("space", "path", "prepare", "sample", "weight")
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """A configuration, its families, and the options of `search_alternatives`."""
+    """A configuration, its families, the options of `search_alternatives`, and notes."""
 
     config: Config
     families: "dict[str, Family]"
     options: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
 
 def read_search_config(path: str) -> SearchConfig:
@@ -76,16 +77,18 @@ def read_search_config(path: str) -> SearchConfig:
     config = read_config(path, search=SEARCH, drawn=DRAWN)
     split = config.split
     where = Location(path, "[split]")
-    for name in ("test", "folds"):
-        if getattr(split, name) is not None:
-            where.key(name).fail("has no effect on a search: remove it, [search] states parts")
+    notes = tuple(
+        f"[split] {name} is that of train and compare; a search splits into four parts"
+        for name in ("test", "folds")
+        if getattr(split, name) is not None
+    )
     if len(split.seeds) > 1:
         where.key("seed").fail("must be one number for a search")
     if not config.metrics:
         Location(path).key("metrics").fail("is missing; a search needs a quality and an unfairness")
     families = {entry.name: _family(entry) for entry in config.models}
     options = {} if config.search is None else _options(config.search)
-    return SearchConfig(config, families, options)
+    return SearchConfig(config, families, options, notes)
 
 
 def _options(table: ConfigTable) -> dict[str, Any]:

@@ -182,12 +182,14 @@ def search_alternatives(
     data : RankingData or data frame
         Data with features, relevance and groups.
     metrics : str, Metric, or list of them
-        The first is the quality, the second the unfairness; further ones are recorded.
+        The first is the quality, the next of which lower is better the unfairness; further ones
+        are recorded.
     rule : str, optional
         Which candidates may be chosen: ``"NDCG@10 >= baseline - 0.01"``, compared on the choosing
         part; several are joined by ``and``. None: all.
     minimise : str or Metric, optional
-        The metric to minimise among them; by default the second.
+        The metric to minimise among them; by default the first after the quality of which lower is
+        better.
     baseline : estimator, optional
         The ranker in use; by default the estimator of the first family, as it is. It is fitted to
         the same lists and can be chosen.
@@ -311,7 +313,14 @@ def _metrics(
     chosen = parse_metrics(metrics)
     if len(chosen) < 2:
         raise DataError("metrics must be a quality and an unfairness, got one metric")
-    target = chosen[1] if minimise is None else find_metric(minimise, chosen)
+    if minimise is None:
+        lower = [metric for metric in chosen[1:] if metric.direction == "lower"]
+        if not lower:
+            named = ", ".join(map(str, chosen))
+            raise DataError(f"metrics must include one of which lower is better, got {named}")
+        target = lower[0]
+    else:
+        target = find_metric(minimise, chosen)
     if target.direction != "lower":
         raise DataError(f"minimise must be a metric of which lower is better, got {target}")
     for metric in chosen:
