@@ -248,13 +248,16 @@ def picture(tables, x, y, good, bad, words):
     """Draw the trade-offs of the models; dashed: the best rival, dotted: the best model."""
     from equirank.plots import tradeoff
 
-    points = {"name": [], x: [], y: [], "rival": []}
+    names = ("name", x, "x_low", "x_high", y, "low", "high", "rival")
+    points = {name: [] for name in names}
     for model in dict.fromkeys(row["model"] for row in tables["figures"]):
         mine = v.rows_where(tables["figures"], model=model)
-        place = 1.0 - v.values(mine, bad).mean(), v.values(mine, good).mean()
-        rival = model.partition("+")[0] not in FAIR
-        for column, value in zip(points, (model, *place, rival), strict=True):
-            points[column].append(value)
+        (unfair, wide), (value, half) = (v.interval(v.values(mine, name)) for name in (bad, good))
+        place, rival = (1.0 - unfair, value), model.partition("+")[0] not in FAIR
+        spans = (place[0] - wide, place[0] + wide, value, value - half, value + half)
+        row = (model, place[0], *spans, rival)
+        for column, entry in zip(points, row, strict=True):
+            points[column].append(entry)
         if model == "plain":
             plain = place
     chance = [v.values(tables["chance"], name).mean() for name in (bad, good)]
