@@ -211,19 +211,22 @@ class Tried:
 
     def changed(self, joins: bool) -> dict[str, int]:
         """Return by group how many people join, or leave, the selected."""
+        if not self.result.has_groups:
+            return {}
         moved = self.after & ~self.before if joins else self.before & ~self.after
-        labels = self.result.groups.labels()[moved] if self.result.has_groups else []
-        found: dict[str, int] = {}
-        for label in labels:
-            name = "unknown" if label is None else str(label)
-            found[name] = found.get(name, 0) + 1
+        groups = self.result.groups
+        names = ["unknown", *map(str, groups.categories)]
+        counts = np.bincount(groups.codes[moved] + 1, minlength=len(names)).tolist()
+        found = {name: n for name, n in zip(names, counts, strict=True) if n}
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
     @cached_property
     def moved_lists(self) -> dict[str, int]:
         """How many people move in each list, those lists only."""
-        names, counts = np.unique(self.result.moves["query"], return_counts=True)
-        return {str(name): int(n) for name, n in zip(names, counts, strict=True)}
+        query = self.result.moves["query"]  # list by list
+        first = np.flatnonzero(np.append(True, query[1:] != query[:-1])[: len(query)])
+        counts = np.diff(np.append(first, len(query)))
+        return {str(query[at]): n for at, n in zip(first, counts.tolist(), strict=True)}
 
 
 def try_setting(run: RecipeRun, setting: Mapping[str, Any] | None) -> Tried:

@@ -348,12 +348,13 @@ class Workspace:
     def _run(self) -> Any:
         """Return the run of the present recipe; its data are read once."""
         key = self._data_key()
-        if self._held is None or self._held[0] != key:
-            run, told = self._new_run(), list[str]()
-            self._guarded(lambda: run.given if _ordered(run.recipe) else run.data, told)
+        held = self._held[1] if self._held is not None and self._held[0] == key else None
+        run, told = held or self._new_run(), list[str]()
+        self._guarded(lambda: run.given if _ordered(run.recipe) else run.data, told)
+        if held is None:
             self._read_warnings = told
             self._held = (key, run)
-        return self._held[1].again(self.recipe)
+        return run.again(self.recipe)
 
     def _guarded(self, work: Callable[[], Any], told: list[str] | None = None) -> Any:
         """Return what some work returns; its errors become refusals with their place."""
