@@ -5,7 +5,8 @@
 - a full audit over `audit` of the same data (at most 1.1),
 - the peak memory of reading a file over its size (at most 8, in a process of its own),
 - with a Chromium (``--keys 60``), the time from a key press on a slider to the painted page (95% of
-  them within 100 ms up to 50,000 rows), and its part in the page (at most 25 ms).
+  them within 100 ms up to 50,000 rows), its parts, and the work of the page (at most 25 ms), which
+  does not count the wait for the next of 60 frames per second.
 
 Medians after a warm-up; every pair of calls alternates, so that both meet the same load. The
 Chromium is found on PATH or named by EQUIRANK_CHROMIUM; playwright drives it.
@@ -62,7 +63,8 @@ def people(n_lists, size, seed=0):
 
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-#: Records for each key press when the answer is painted, and when its request began and ended.
+#: Records for each key press when its request began and ended, when the answer was laid over the
+#: page, when the next frame began, and when that was painted.
 WATCH = """() => {
     window.keys = [];
     let now = null;
@@ -80,7 +82,9 @@ WATCH = """() => {
     new MutationObserver(() => {
         const key = now;
         if (!key || key.painted || !key.answered) return;
+        key.laid = performance.now();
         requestAnimationFrame(() => {
+            key.frame = performance.now();
             const frame = new MessageChannel(); // whose message comes after the frame is painted
             frame.port1.onmessage = () => (key.painted = performance.now());
             frame.port2.postMessage(0);
@@ -90,7 +94,7 @@ WATCH = """() => {
 
 
 def key_presses(workspace, n_keys):
-    """Return seconds from key press to painted page, of the request, and in the page."""
+    """Return seconds from key press to painted page, of the request, in the page, and its work."""
     from playwright.sync_api import sync_playwright
 
     from equirank.studio.server import Studio
@@ -125,7 +129,9 @@ def key_presses(workspace, n_keys):
         thread.join()
     asked = [(one["answered"] - one["asked"]) / 1e3 for one in keys]
     whole = [(one["painted"] - one["pressed"]) / 1e3 for one in keys]
-    return whole, asked, [a - b for a, b in zip(whole, asked, strict=True)]
+    own = [a - b for a, b in zip(whole, asked, strict=True)]
+    work = [a - (one["frame"] - one["laid"]) / 1e3 for a, one in zip(own, keys, strict=True)]
+    return {"key to paint": whole, "  request": asked, "  in the page": own, "  its work": work}
 
 
 def quantile(values, share):
@@ -180,7 +186,8 @@ def main():
         lambda: workspace.try_remedy(revision, 1, remedy), in_python, options.times
     )
     rows = options.lists * options.size
-    print(f"{rows:,} rows in {options.lists:,} lists")
+    load = ", ".join(f"{value:.1f}" for value in os.getloadavg())
+    print(f"{rows:,} rows in {options.lists:,} lists; load of the last 1, 5, 15 minutes {load}")
     print(
         f"try    {1e3 * tried:8.1f} ms  in Python {1e3 * plain:8.1f} ms  ratio {tried / plain:.2f}"
     )
@@ -195,8 +202,7 @@ def main():
         ratio = audited / plain_audit
         print(f"audit  {audited:8.2f} s   in Python {plain_audit:8.2f} s   ratio {ratio:.2f}")
     if options.keys:
-        whole, asked, own = key_presses(workspace, options.keys)
-        for name, values in (("key to paint", whole), ("  request", asked), ("  in the page", own)):
+        for name, values in key_presses(workspace, options.keys).items():
             middle, high = quantile(values, 0.5), quantile(values, 0.95)
             print(
                 f"{name:13} median {1e3 * middle:6.1f} ms  95% within {1e3 * high:6.1f} ms  "

@@ -39,8 +39,11 @@ def visible(text: Any, width: int = 2000) -> str:
     >>> visible("a\x00b\u202ec")
     'a␀b⟨202E⟩c'
     """
+    given = str(text)
+    if given.isprintable():  # as most texts are, without control and direction characters
+        return shorten(given, width)
     marks = []
-    for sign in str(text):
+    for sign in given:
         code = ord(sign)
         if code < 0x20 and sign not in "\t\n\r":
             marks.append(chr(0x2400 + code))
