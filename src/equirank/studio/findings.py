@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..auditing.audit_result import AuditResult
     from ..recipes.recipe_run import RecipeRun
 
-__all__ = ["compare_answer", "findings", "plain_number", "shown_word"]
+__all__ = ["compare_answer", "findings", "plain_number"]
 
 WAITING = "Working out how sure this is"
 ONE_LIST = "With one list a confidence interval of the difference cannot be given."
@@ -40,7 +40,7 @@ def findings(result: "AuditResult", revision: int, complete: bool, attribute: st
     names = [each["name"] for each in result.facts["attributes"]]
     chosen = attribute if attribute in names else (names[0] if names else "")
     lead, rest = _statements(result, chosen) if complete else ([], [])
-    headline = next((each for each in lead if each["status"] == "finding"), None)
+    headline = lead[0] if lead else None  # a finding, or that there is none
     others = [each for each in [*lead, *rest] if each is not headline]
     loud = [note["text"] for note in result.notes if note["kind"] in LOUD]
     if result.facts.get("tie_share", 0.0) >= MANY_TIES:
@@ -157,6 +157,7 @@ def compare_answer(
         studio=STUDIO,
         revision=revision,
         complete=complete,
+        titles=titles(run),
         unmatched=unmatched(run),
         summaries=_summaries(result),
         statements=[each for each in statements if each["sentence"]],
@@ -194,6 +195,13 @@ def _summaries(result: "AuditResult") -> list[dict[str, Any]]:
     return found
 
 
+def titles(run: "RecipeRun") -> list[str]:
+    """Return what both rankings are called: the names of their files, or of their columns."""
+    own_file = "name" not in run.recipe.against
+    columns = run.recipe.data.get("score") or run.recipe.data.get("position", "")
+    return [str(columns) if own_file else run.name, run.other_title]
+
+
 def unmatched(run: "RecipeRun") -> list[str]:
     """Return how many lists and people only one of two rankings has."""
     data, other = run.paired()
@@ -213,14 +221,3 @@ def unmatched(run: "RecipeRun") -> list[str]:
             if only:
                 found.append(f"{len(only):,} {what} are only in {where}.")
     return found
-
-
-def shown_word(run: "RecipeRun", attribute: str, group: str) -> str:
-    """Return a group's name in running text, or ``people in group "f" (sex)`` without one."""
-    word = run.shown_names().get(attribute, {}).get(group, "")
-    if word:
-        return word
-    known = run.data.sensitive.get(attribute)
-    if known is not None and group not in map(str, known.categories):
-        return f"people with {attribute} unknown"
-    return f'people in group "{group}" ({attribute})'

@@ -11,9 +11,9 @@ from typing import Any
 from ..plots.export import vega_script
 from ..plots.theme import FOCUS, PALETTE, configuration, shorten
 from ..reports.page import PAGE_COLOURS, asset, template_environment
-from .answers import ROLES, Limits
+from .answers import ENCODINGS, ROLES, Limits
 
-__all__ = ["MEDIA_TYPES", "Regions", "page_asset", "parts", "visible"]
+__all__ = ["MEDIA_TYPES", "Regions", "page_asset", "parts", "plain_column", "visible"]
 
 
 #: The fixed list of assets, and their types.
@@ -23,6 +23,8 @@ MEDIA_TYPES = dict.fromkeys((*SCRIPTS, "vega.js"), "text/javascript; charset=utf
 }
 #: Most columns of a file that the page lists.
 MOST_COLUMNS = 200
+#: Values that the templates of a state share.
+PAGE_VALUES = {"roles": ROLES, "encodings": ENCODINGS, "most_columns": MOST_COLUMNS}
 #: Signs that change the direction of text.
 DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 #: A sentence that ends with its confidence interval, in brackets.
@@ -52,6 +54,18 @@ def visible(text: Any, width: int = 2000) -> str:
         else:
             marks.append(sign)
     return shorten("".join(marks), width)
+
+
+def plain_column(name: str) -> str:
+    """Return the name of a column, or of crossed columns, as words.
+
+    Examples
+    --------
+    >>> plain_column("age_group"), plain_column("sex x age_group")
+    ('age group', 'sex and age group together')
+    """
+    words = [each.replace("_", " ").strip() or each for each in name.split(" x ")]
+    return f"{' and '.join(words)} together" if len(words) > 1 else words[0]
 
 
 def parts(sentence: str) -> tuple[str, str]:
@@ -97,6 +111,7 @@ class Regions:
             "json": _json_attribute,
             "parts": parts,
             "plain": lambda value: f"{value:g}",
+            "plain_column": plain_column,
         }
 
     def page(self, examples: Sequence[Mapping[str, Any]], limits: Limits) -> str:
@@ -106,7 +121,7 @@ class Regions:
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Return a state with the regions that depend on it alone."""
         regions = {
-            name: self._fill(f"{name}.html", state=state, roles=ROLES, most_columns=MOST_COLUMNS)
+            name: self._fill(f"{name}.html", state=state, **PAGE_VALUES)
             for name in ("steps", "chip", "loaded", "columns", "other", "kept", "take")
         }
         return {**state, "regions": regions}
