@@ -15,6 +15,7 @@ Chromium is found on PATH or named by EQUIRANK_CHROMIUM; playwright drives it.
 import argparse
 import io
 import json
+import multiprocessing
 import os
 import shutil
 import statistics
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
@@ -94,36 +96,18 @@ WATCH = """() => {
 
 
 def key_presses(workspace, n_keys):
-    """Return seconds from key press to painted page, of the request, in the page, and its work."""
-    from playwright.sync_api import sync_playwright
+    """Return seconds from key press to painted page, of the request, in the page, and its work.
 
+    The browser is driven from a process of its own, which shares no interpreter with the server.
+    """
     from equirank.studio.server import Studio
 
-    found = os.environ.get("EQUIRANK_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)))
     studio = Studio(first=workspace)
     thread = threading.Thread(target=studio.run)
     thread.start()
     try:
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
-            page = browser.new_page(viewport={"width": 1400, "height": 900})
-            page.set_default_timeout(120_000)
-            page.goto(studio.address())
-            page.wait_for_selector("html[data-ready]")
-            page.evaluate("location.hash = '#/remedy'")
-            page.wait_for_selector("html[data-tried]")
-            page.click('label.choice:has(input[value="PrefixConstraints"])')
-            page.wait_for_selector("#tradeoff svg")
-            page.wait_for_selector(".marks")
-            page.wait_for_timeout(3000)  # until the finer path is drawn
-            slider = page.locator(".field[data-method]:visible input[type=range]")
-            slider.focus()
-            page.evaluate(WATCH)
-            for at in range(n_keys):
-                page.keyboard.press("ArrowRight" if at % 20 < 10 else "ArrowLeft")
-                page.wait_for_function("at => window.keys[at]?.painted", arg=at)
-            keys = page.evaluate("window.keys")[n_keys // 10 :]  # after a warm-up
-            browser.close()
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as driver:
+            keys = driver.submit(press_keys, studio.address(), n_keys).result()
     finally:
         studio.stop()
         thread.join()
@@ -132,6 +116,34 @@ def key_presses(workspace, n_keys):
     own = [a - b for a, b in zip(whole, asked, strict=True)]
     work = [a - (one["frame"] - one["laid"]) / 1e3 for a, one in zip(own, keys, strict=True)]
     return {"key to paint": whole, "  request": asked, "  in the page": own, "  its work": work}
+
+
+def press_keys(address, n_keys):
+    """Press keys on a slider in a browser; return what was recorded, without the warm-up."""
+    from playwright.sync_api import sync_playwright
+
+    found = os.environ.get("EQUIRANK_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        page = browser.new_page(viewport={"width": 1400, "height": 900})
+        page.set_default_timeout(120_000)
+        page.goto(address)
+        page.wait_for_selector("html[data-ready]")
+        page.evaluate("location.hash = '#/remedy'")
+        page.wait_for_selector("html[data-tried]")
+        page.click('label.choice:has(input[value="PrefixConstraints"])')
+        page.wait_for_selector("#tradeoff svg")
+        page.wait_for_selector(".marks")
+        page.wait_for_timeout(3000)  # until the finer path is drawn
+        slider = page.locator(".field[data-method]:visible input[type=range]")
+        slider.focus()
+        page.evaluate(WATCH)
+        for at in range(n_keys):
+            page.keyboard.press("ArrowRight" if at % 20 < 10 else "ArrowLeft")
+            page.wait_for_function("at => window.keys[at]?.painted", arg=at)
+        keys = page.evaluate("window.keys")[n_keys // 10 :]
+        browser.close()
+    return keys
 
 
 def quantile(values, share):

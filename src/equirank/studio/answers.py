@@ -364,15 +364,16 @@ class Measure(TypedDict):
 class TryAnswer(TypedDict):
     """The answer to `try_remedy`, as in the specification; the server adds ``regions``.
 
-    ``head`` is the sentence of the status line. ``charts["slope"]`` has one row per person of the
-    list that is near the selected or moves: person, group, shown, before, after (0: not shown),
-    joins, leaves.
+    ``head`` is the sentence of the status line, ``group`` the group of interest.
+    ``charts["slope"]`` has one row per person of the list that is near the selected or moves:
+    person, group, shown, before, after (0: not shown), joins, leaves.
     """
 
     studio: int
     revision: int
     seq: int
     head: list[str]
+    group: str
     guarantee: Guarantee
     moves: Moves
     measures: list[Measure]

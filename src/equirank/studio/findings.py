@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..auditing.audit_result import AuditResult
     from ..recipes.recipe_run import RecipeRun
 
-__all__ = ["compare_answer", "findings", "plain_number"]
+__all__ = ["compare_answer", "findings", "plain_column", "plain_number"]
 
 WAITING = "Working out how sure this is"
 ONE_LIST = "With one list a confidence interval of the difference cannot be given."
@@ -30,6 +30,18 @@ def plain_number(value: Any) -> Any:
     """Return a number for JSON; None if it is undefined or infinite."""
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def plain_column(name: str) -> str:
+    """Return the name of a column, or of crossed columns, as words.
+
+    Examples
+    --------
+    >>> plain_column("age_group"), plain_column("sex x age_group")
+    ('age group', 'sex and age group together')
+    """
+    words = [each.replace("_", " ").strip() or each for each in name.split(" x ")]
+    return f"{' and '.join(words)} together" if len(words) > 1 else words[0]
 
 
 def findings(result: "AuditResult", revision: int, complete: bool, attribute: str = "") -> Findings:
@@ -54,7 +66,7 @@ def findings(result: "AuditResult", revision: int, complete: bool, attribute: st
         waiting="" if complete else WAITING,
         warnings=loud,
         refusals=_refusals(result),
-        notes=[note["text"] for note in result.notes if note["kind"] in SHOWN_NOTES],
+        notes=_notes(result, complete),
         attributes=names,
         attribute=chosen,
         ks=[int(k) for k in result.facts["ks"]],
@@ -95,6 +107,12 @@ def _refusals(result: "AuditResult") -> list[str]:
         if claim.status == "refused" and claim.sentence:
             found.append(claim.sentence)
     return list(dict.fromkeys(found))
+
+
+def _notes(result: "AuditResult", complete: bool) -> list[str]:
+    """Return the notes shown below; those about intervals only when there are intervals."""
+    kinds = [kind for kind in SHOWN_NOTES if complete or kind != "sample"]
+    return [note["text"] for note in result.notes if note["kind"] in kinds]
 
 
 def _shown_groups(result: "AuditResult") -> dict[tuple[str, str], str]:
@@ -152,7 +170,6 @@ def compare_answer(
     if complete:
         changes = [claim for claim in result.claims if claim.quantity.startswith("change")]
         statements = [_statement(each.status, each.sentence, [each.id]) for each in changes]
-    notes = [note["text"] for note in result.notes if note["kind"] in SHOWN_NOTES]
     return CompareAnswer(
         studio=STUDIO,
         revision=revision,
@@ -162,7 +179,7 @@ def compare_answer(
         summaries=_summaries(result),
         statements=[each for each in statements if each["sentence"]],
         refusals=_refusals(result),
-        notes=notes,
+        notes=_notes(result, complete),
     )
 
 
@@ -186,7 +203,7 @@ def _summaries(result: "AuditResult") -> list[dict[str, Any]]:
         group, attribute = str(row["group"]), str(row["attribute"])
         if group:
             name += f", {names.get((attribute, group)) or group}"
-        name += f" ({attribute})" if attribute else ""
+        name += f" ({plain_column(attribute)})" if attribute else ""
         values = {key: plain_number(row[key]) for key in ("value", "other", "low", "high")}
         found.append(
             {"measure": name, "this": values["value"], "other": values["other"],

@@ -12,8 +12,9 @@ from ..plots.export import vega_script
 from ..plots.theme import FOCUS, PALETTE, configuration, shorten
 from ..reports.page import PAGE_COLOURS, asset, template_environment
 from .answers import ENCODINGS, ROLES, Limits
+from .findings import plain_column
 
-__all__ = ["MEDIA_TYPES", "Regions", "page_asset", "parts", "plain_column", "visible"]
+__all__ = ["MEDIA_TYPES", "Regions", "page_asset", "parts", "visible"]
 
 
 #: The fixed list of assets, and their types.
@@ -54,18 +55,6 @@ def visible(text: Any, width: int = 2000) -> str:
         else:
             marks.append(sign)
     return shorten("".join(marks), width)
-
-
-def plain_column(name: str) -> str:
-    """Return the name of a column, or of crossed columns, as words.
-
-    Examples
-    --------
-    >>> plain_column("age_group"), plain_column("sex x age_group")
-    ('age group', 'sex and age group together')
-    """
-    words = [each.replace("_", " ").strip() or each for each in name.split(" x ")]
-    return f"{' and '.join(words)} together" if len(words) > 1 else words[0]
 
 
 def parts(sentence: str) -> tuple[str, str]:
@@ -153,7 +142,7 @@ class Regions:
 
     def tried(self, answer: Mapping[str, Any]) -> dict[str, str]:
         """Return the regions that follow a setting."""
-        slope = _slope(answer["charts"].get("slope", []), answer["moves"]["joins"])
+        slope = _slope(answer["charts"].get("slope", []), answer["group"])
         return {
             name: self._fill(f"{name}.html", answer=answer, slope=slope)
             for name in ("head", "tiles", "guarantee", "slope")
@@ -200,14 +189,14 @@ def _colours(names: Sequence[str]) -> dict[str, str]:
     return dict(zip(names, found, strict=False))
 
 
-def _slope(rows: Sequence[Mapping[str, Any]], joins: Mapping[str, int]) -> dict[str, Any]:
+def _slope(rows: Sequence[Mapping[str, Any]], first: str) -> dict[str, Any]:
     """Return lines between positions before and after, in units of the picture.
 
-    Groups whose people join the selected have the first colours and shapes.
+    The group of interest has the first colour and shape, whatever the setting.
     """
     shown = sorted(rows, key=lambda row: row["before"])[:MOST_LINES]
     found = dict.fromkeys(row["group"] for row in shown)
-    groups = sorted(found, key=lambda group: not joins.get(group))
+    groups = sorted(found, key=lambda group: (group != first, group))
     before = {row["person"]: at for at, row in enumerate(shown)}
     after = {
         row["person"]: at

@@ -141,6 +141,7 @@ def tried_answer(
         revision=revision,
         seq=seq,
         head=change_sentences(run, tried, attribute, setting is not None),
+        group=focus[1],
         guarantee=guarantee,
         moves=Moves(people=people, lists=len(lists), joins=joins, leaves=leaves),
         measures=_measures(run, tried, focus),

@@ -28,6 +28,9 @@ ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 SEALED = b"PARE"
 #: What a message says about arguments, which the page has not.
 HINT = re.compile(r"; encoding can name another$")
+#: What a message says about a file that is not of the kind its name promises.
+DAMAGED = re.compile(r": must be a (workbook|Parquet file)")
+SAVE_AGAIN = "Save it again, as CSV for example, and open that file."
 SUPPORTED = "The studio reads CSV, Excel and Parquet files with one row per person."
 
 
@@ -67,9 +70,14 @@ def read_upload(
     if not content:
         raise StudioError("data", f"{name} is empty. {SUPPORTED}")
     tell(0.1, "Reading the columns")
-    file, table = _opened(name, content, encoding)
     found: list[str] = []
-    guess = caught(lambda: guess_columns(file), found)
+    try:
+        file, table = _opened(name, content, encoding)
+        guess = caught(lambda: guess_columns(file), found)
+    except StudioError as error:
+        if not DAMAGED.search(error.message):
+            raise
+        raise StudioError("data", f"{error.message}. {SAVE_AGAIN}") from None
     if guess.rows > limits.max_rows:
         raise StudioError(
             "size",
