@@ -35,7 +35,7 @@ def test_every_method_has_a_plain_name_of_its_own():
 
 
 def test_the_methods_of_the_studio_declare_their_controls():
-    near = "As near a share as possible (works both ways)"
+    near = "Near a share"
     assert {name: (kind.plain_name, kind.two_sided) for name, kind in OFFERED.items()} == {
         "FAStarIR": ("Nothing beyond chance", False),
         "PrefixConstraints": ("At least a share", False),

@@ -325,6 +325,40 @@ def test_data_with_nothing_but_an_order_can_be_reranked_by_methods_without_bound
     assert result.explain(0).facts["move"] == "down"
 
 
+@given(st.integers(0, 2**32 - 1))
+@settings(deadline=None, max_examples=50)
+def test_lists_that_leave_people_out_have_the_slots_of_their_positions(seed):
+    """The slots that `from_order` makes without sorting equal those that are sorted."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 7, rng.integers(1, 6))
+    qid = np.repeat(np.arange(len(sizes)), sizes)
+    data = as_ranking_data(score=rng.normal(size=sizes.sum()), qid=qid)
+    shown = rng.integers(0, sizes + 1)
+    begins = np.cumsum(sizes) - sizes
+    parts = [b + rng.permutation(n)[:m] for b, n, m in zip(begins, sizes, shown, strict=True)]
+    order, offsets = np.concatenate(parts), np.concatenate([[0], np.cumsum(shown)])
+    result = Reranking.from_order(data.ranking(), order, offsets)
+    made, sorted_ = result.slots(), Ranking(data, result.position).slots()
+    for name in ("order", "offsets", "lo", "hi", "shown"):
+        np.testing.assert_array_equal(getattr(made, name), getattr(sorted_, name), name)
+    was, now = result.places_before, result.places
+    query = data.query_of_rows()
+    rows = [row for row in range(data.n_rows) if was[row] != now[row]]
+    rows.sort(key=lambda row: (query[row], now[row] or data.n_rows + was[row]))
+    assert result.moves["row"].tolist() == rows
+
+
+@pytest.mark.parametrize("y", [None, [0, 2, 1, 0, 1, 2]])
+def test_measures_before_are_those_of_a_ranking_that_was_never_re_ranked(y):
+    """Measures of the given order are computed once, for each cutoff and attribute apart."""
+    groups = {"sex": list("mmffmf"), "age": list("oyoyoy")}
+    data = as_ranking_data(y=y, score=[6, 5, 4, 3, 2, 1], sensitive_features=groups)
+    shared = data.ranking()
+    for rule in (DetGreedy(by="sex", k=3), DetGreedy(by="age", k=4), DetGreedy(by="sex")):
+        again, alone = rule(shared).summary(), rule(data.ranking()).summary()
+        assert again.to_dict() == alone.to_dict()
+
+
 # one type of result
 
 PUBLIC = [getattr(equirank.rerankers, name) for name in equirank.rerankers.__all__]

@@ -130,7 +130,6 @@ REFUSED = {
     "damaged.parquet": (b"PAR1" + b"x" * 100 + b"PAR1", "must be a Parquet file"),
     "cut.parquet": (lambda: parquet()[:-30], "must be a Parquet file"),
     "cut_rows.parquet": (lambda: parquet()[:40] + parquet()[-600:], "Parquet"),
-    "nested.parquet": (lambda: parquet({"past": [[{"a": 1}]] * 40}), "unnest it first"),
     "encrypted.parquet": (lambda: parquet()[:-4] + b"PARE", "encrypted"),
     "declared.parquet": (lambda: declared(2_000_000_000), "must not hold more than 1000 times"),
     "more_rows.parquet": (lambda: declared(9_000), "rows"),
@@ -153,6 +152,7 @@ READ = {
     "filled.xlsx": lambda: repacked(filled),
     "macros.xlsm": lambda: repacked(macros),
     "hidden.xlsx": lambda: repacked(hidden),
+    "nested.parquet": lambda: parquet({"past": [[{"a": 1}, {"a": 2}]] * 40}),
     "names_merged.xlsx": lambda: xlsx({"a": ROWS}, merged=["A1:B1"]),
 }
 
@@ -236,3 +236,29 @@ def test_a_file_of_the_command_is_read_in_a_process_of_its_own(capfd):
         read_apart("far.xlsx", repacked(far_cell), LIMITS)
     capfd.readouterr()
     assert read_apart("people.csv", PLAIN, LIMITS).facts["rows"] == 40
+
+
+def test_a_nested_column_is_left_out_with_a_note_and_stays_in_the_list(workspace):
+    state = workspace.accept(
+        read_file("nested.parquet", content_of(READ["nested.parquet"]), LIMITS)
+    )
+    assert [column["name"] for column in state["file"]["columns"]] == ["list", "score", "sex"]
+    assert "column 'past' is left out" in state["file"]["warnings"][0]
+    state = workspace.patch(state["revision"], {"roles": {"sex": "sensitive"}})
+    remedy = {"method": "PrefixConstraints", "by": "sex", "k": 4, "lower": {"f": 0.5}}
+    workspace.patch(state["revision"], {"remedy": [remedy]})
+    rows = workspace.download("list").content.decode().splitlines()
+    assert rows[0].startswith("list,score,sex,past,old_position")
+    assert all("[{'a': 1}, {'a': 2}]" in row for row in rows[1:])
+
+
+def test_a_file_is_read_in_the_encoding_that_is_chosen(workspace):
+    raw = "lista;płeć;score\n1;kobieta;1,5\n1;mężczyzna;2,5\n".encode("cp1250")
+    state = workspace.accept(read_file("a.csv", raw, LIMITS))
+    assert "guessed" in state["file"]["how"]["encoding"]
+    assert "płeć" not in {column["name"] for column in state["file"]["columns"]}
+    assert workspace.loaded() == ("a.csv", raw)
+    state = workspace.accept(read_file("a.csv", raw, LIMITS, "cp1250"))
+    assert [column["name"] for column in state["file"]["columns"]] == ["lista", "płeć", "score"]
+    assert state["recipe"]["data"]["file_encoding"] == "cp1250"
+    assert state["first_list"]["people"][0]["position"] == 1

@@ -4,6 +4,7 @@ import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -55,6 +56,11 @@ def test_a_file_is_read_in_a_stream(studio):
     assert result["file"]["rows"] == 40
     assert {"steps", "columns", "take"} <= set(result["regions"])
     assert "people.csv" in result["file"]["words"]
+
+
+def test_a_body_does_not_wait_for_the_acknowledgement_of_its_headers(studio):
+    """Asyncio sets TCP_NODELAY on connections of a socket whose protocol is named only."""
+    assert studio.studio._socket.proto == socket.IPPROTO_TCP
 
 
 def test_an_audit_streams_numbers_first_and_findings_last(studio):

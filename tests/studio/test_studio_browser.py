@@ -14,6 +14,8 @@ import time
 import pytest
 from running_studio import running_studio
 
+from equirank.studio.answers import Limits
+
 pytest.importorskip("starlette", reason="starlette is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed")
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -80,7 +82,8 @@ class Tab:
         self.context.close()
         origin = f"http://{self.studio.host}/"
         assert [url for url in self.asked if not url.startswith((origin, "blob:", "data:"))] == []
-        assert [text for text in self.said if "409" not in text and "422" not in text] == []
+        refused = ("409", "413", "422")  # which a browser notes in its console
+        assert [text for text in self.said if not any(code in text for code in refused)] == []
 
 
 @contextlib.contextmanager
@@ -200,11 +203,15 @@ def test_nothing_moves_for_people_who_ask_for_that(walked):
         return style.animationName !== "none" || style.scrollBehavior === "smooth" ||
             style.transitionDuration.split(",").some((part) => parseFloat(part) > 0);
     }).map((one) => one.outerHTML.slice(0, 80))"""
+    # Nothing of the page moves so far; what would, must obey.
+    added = page.add_style_tag(content="h1, .card { transition: opacity 1s }")
+    assert page.evaluate(moving)
     with media(walked, reduced_motion="reduce"):
         for screen in SCREENS:
             walked.go(screen)
             assert page.evaluate(moving) == [], screen
         assert page.evaluate("document.getAnimations().length") == 0
+    added.evaluate("one => one.remove()")
 
 
 #: What colour alone would show, and what of it has no border, outline or shape of its own.
@@ -498,6 +505,147 @@ def test_cancel_ends_an_audit(browser, studio):
         tab.go("columns")
         patched(tab, {"audit": {"n_boot": 20}})
         tab.audit()
+
+
+@pytest.fixture(scope="module")
+def refusing(browser):
+    """One tab of a studio that reads small files only, for all refusals."""
+    limits = Limits(max_bytes=2 << 20, max_rows=1000)
+    with running_studio(limits=limits) as running, opened(browser, running) as tab:
+        yield tab
+
+
+def people(n_lists=3, size=20, sexes="fm", score=lambda at: 100 - at, header="list,id,sex,score"):
+    """Return a file of people, whose list, id, sex, score and other are made from their number."""
+    rows = [
+        f"V{at // size:02},p{at},{sexes[at % len(sexes)]},{score(at)},{at * 7 % 13}"
+        for at in range(n_lists * size)
+    ]
+    return "\n".join([f"{header},other", *rows]).encode()
+
+
+def load(tab, name, content, refused=False):
+    """Open a file; unless it is refused, its columns are then shown."""
+    tab.go("load")
+    file = {"name": name, "mimeType": "text/csv", "buffer": content}
+    tab.page.set_input_files("#pick", files=[file])
+    if refused:
+        tab.page.wait_for_selector('[data-place="load"] .problem')
+        return tab.page.inner_text('[data-place="load"] .problem')
+    chip = tab.page.locator('[data-region="chip"]', has_text=name)
+    chip.wait_for(state="attached")
+    tab.page.wait_for_selector("#audit:visible")
+    return ""
+
+
+def test_files_are_refused_beside_the_drop_zone_and_nothing_is_half_loaded(refusing):
+    load(refusing, "good.csv", people())
+    for name, content, words in (
+        ("large.csv", people() + b"x" * (3 << 20), "reads up to 2 MB. Start it with a larger"),
+        ("long.csv", people(n_lists=60), "1,200 rows, and the studio reads up to 1,000"),
+        ("damaged.xlsx", b"PK\x03\x04" + b"x" * 1000, "Save it again, as CSV for example"),
+        ("cut.parquet", b"PAR1" + b"x" * 100 + b"PAR1", "Save it again, as CSV for example"),
+        ("sealed.parquet", b"PAR1" + b"x" * 100 + b"PARE", "Write it without encryption"),
+        ("empty.csv", b"", "is empty. The studio reads CSV, Excel and Parquet"),
+    ):
+        assert words in load(refusing, name, content, refused=True), name
+        assert refusing.page.locator('[data-screen="load"]').is_visible(), name
+        assert "good.csv" in refusing.page.inner_text('[data-region="chip"]'), name
+        assert name not in refusing.page.inner_text('[data-region="chip"]')
+
+
+def test_missing_columns_are_named_beside_the_disabled_audit(refusing):
+    page = refusing.page
+    load(refusing, "bare.csv", people(header="list,id,kind,points"))
+    for column in ("kind", "points", "other"):
+        with page.expect_response(lambda answer: answer.request.method == "PATCH"):
+            page.select_option(f'select[data-column="{column}"]', "unused")
+    page.wait_for_selector("#audit:disabled")
+    both = "Name the column of the group to look at and of the score or the position."
+    assert page.inner_text("#lacks") == both
+    assert page.get_attribute("#audit", "aria-describedby") == "lacks"
+    page.select_option('select[data-column="kind"]', "sensitive")
+    page.wait_for_function(
+        "() => document.querySelector('#lacks')?.textContent === "
+        "'Name the column of the score or the position.'"
+    )
+    page.click("[data-step=findings]")
+    assert "score or the position" in page.inner_text('[data-screen="locked"]')
+
+
+def test_many_ties_are_said_above_the_headline(refusing):
+    load(refusing, "ties.csv", people(score=lambda at: at % 20 // 2))
+    patched(refusing, {"audit": {"n_boot": 20}})
+    refusing.audit()
+    above = refusing.page.evaluate(
+        """() => {
+            const note = document.querySelector('[data-region="headline"] .note.loud');
+            const title = document.querySelector('[data-region="headline"] h1');
+            const after = Node.DOCUMENT_POSITION_FOLLOWING;
+            return note && note.compareDocumentPosition(title) & after ? note.textContent : "";
+        }"""
+    )
+    assert "tied" in above
+
+
+def test_a_small_group_is_shown_and_never_a_headline(refusing):
+    load(refusing, "small.csv", people(sexes="fm" * 15 + "x" + "fm" * 14 + "f"))
+    patched(refusing, {"audit": {"n_boot": 20}})
+    refusing.audit()
+    few = refusing.page.locator(".bars div", has_text="too few to say")
+    assert few.count() == 1
+    assert few.inner_text().startswith("x")
+    assert 'group "x"' not in refusing.page.inner_text(".headline")
+
+
+def test_without_a_finding_the_headline_says_so_in_the_words_of_the_report(refusing):
+    load(refusing, "equal.csv", people(n_lists=1))
+    patched(refusing, {"audit": {"n_boot": 20}})
+    refusing.audit()
+    words = refusing.page.inner_text(".headline")
+    assert words.startswith("No difference between groups is a finding at the 5% level")
+    assert "Cannot tell" in refusing.page.inner_text(".sure")
+
+
+def test_one_list_against_one_list_has_numbers_and_no_interval(refusing):
+    load(refusing, "one.csv", people(n_lists=1))
+    patched(refusing, {"compare": {"score": "other"}, "audit": {"n_boot": 20}})
+    refusing.go("compare")
+    refusing.page.click("#compare-now")
+    refusing.page.wait_for_selector('[data-region="compared"] .note.loud')
+    region = '[data-region="compared"]'
+    told = refusing.page.inner_text(f"{region} .note.loud >> nth=0")
+    assert told == "With one list a confidence interval of the difference cannot be given."
+    assert refusing.page.locator(f"{region} tbody tr").count() > 1
+    heads = refusing.page.locator(f"{region} thead th").all_inner_texts()
+    assert [" ".join(text.split()) for text in heads[1:]] == ["This ranking score", "Before other"]
+
+
+def test_an_impossible_guarantee_names_the_lists_and_the_loss_says_what_it_counts(refusing):
+    rows = [f"V{at // 10},p{at},{'f' if at % 10 < (5 if at < 10 else 2) else 'm'},{at}"
+            for at in range(20)]  # fmt: skip
+    load(refusing, "rare.csv", "\n".join(["list,id,sex,score", *rows]).encode())
+    rule = {"method": "RooneyRule", "by": "sex", "k": 5, "protected": "f", "count": 4}
+    patched(refusing, {"audit": {"protected": ["sex=f"]}, "remedy": [rule]})
+    refusing.remedy()
+    region = '[data-region="guarantee"]'
+    refusing.page.wait_for_selector(f"{region} .note")
+    notes = refusing.page.locator(f"{region} .note").all_inner_texts()
+    assert notes == [
+        "Kept in 1 of 2 lists. The others have the closest order.",
+        'V1 would need 4 people in group "f" (sex) in the top 5 and has 2.',
+        "There is no recorded relevance, so the loss in quality counts scores only.",
+    ]
+
+
+def test_a_file_in_another_encoding_is_read_again(refusing):
+    raw = "lista;płeć;score\n1;kobieta;1,5\n1;mężczyzna;2,5\n".encode("cp1250")
+    load(refusing, "polish.csv", raw)
+    assert "płeć" not in refusing.page.inner_text(".columns")
+    refusing.page.select_option("#encoding", "cp1250")
+    refusing.page.locator(".columns th", has_text="płeć").wait_for()
+    assert "polish.csv" in refusing.page.inner_text('[data-region="chip"]')
+    assert refusing.page.locator("#encoding").input_value() == "cp1250"
 
 
 def test_a_hostile_file_stays_text(browser, studio, tmp_path):

@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 
+from equirank.plots.theme import FOCUS
 from equirank.studio.answers import Limits, StudioError
 from equirank.studio.findings import ONE_LIST
 from equirank.studio.history import AnswerCache, History
+from equirank.studio.regions import Regions
 from equirank.studio.workspace import Workspace, examples, read_upload, run_job
 
 SEXES = "fm"
@@ -227,6 +229,7 @@ def test_no_finding_before_its_interval_and_test():
     assert quick["headline"] is None
     assert quick["statements"] == []
     assert quick["waiting"] == "Working out how sure this is"
+    assert not any("confidence interval" in note for note in quick["notes"])
     assert [bar["people"] for bar in quick["bars"]] == [40, 40]
     changed(workspace, audit={"n_boot": 60})
     full = finished(workspace, "audit")
@@ -509,3 +512,14 @@ def test_a_job_is_told_of_progress_and_ends_by_it():
 
     with pytest.raises(KeyboardInterrupt):
         run_job(job, stop)
+
+
+def test_the_group_of_interest_keeps_its_colour_whatever_the_setting():
+    workspace, _ = loaded()
+    state = changed(workspace, audit={"k": [4], "protected": ["sex=f"]})
+    for remedy in (None, REMEDY, {**REMEDY, "lower": {"m": 0.75}}):
+        answer = workspace.try_remedy(state["revision"], 1, remedy)
+        drawn = Regions().tried(answer)["slope"]
+        key = drawn[drawn.index('class="key"') :].split("<bdi>")
+        assert key[1].startswith("f<")
+        assert FOCUS in key[0]

@@ -1,6 +1,7 @@
 """Roles of the columns of a table: named, recognised by their names, or guessed."""
 
 import re
+import warnings
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from ..core.errors import DataError, suggest
+from ..core.errors import DataError, EquirankWarning, outer_stacklevel, suggest
 from .number_cells import data_like
 
 if TYPE_CHECKING:
@@ -288,7 +289,8 @@ def guess_columns(file: "TableFile") -> Guess:
 
     A query column has any type and 2 to n/2 values: one whose name says so, or else one whose rows
     are grouped. A group has 2 to 20 values and varies inside lists. Columns whose values are unique
-    per row or per list are ids. A column called a score or a position orders people.
+    per row or per list are ids. A column called a score or a position orders people. A column with
+    several values per row has no role, with a warning.
 
     Examples
     --------
@@ -300,7 +302,14 @@ def guess_columns(file: "TableFile") -> Guess:
     >>> guess.reasons["applicant"]
     'every value occurs once'
     """
-    names = [name for name in file.columns if name]
+    names = [name for name in file.columns if name and name not in file.nested]
+    for name, kind in file.nested.items():
+        warnings.warn(
+            f"{file.path}: column {name!r} is left out: it must hold one value per row, got the "
+            f"type {kind}; unnest it to use it",
+            EquirankWarning,
+            stacklevel=outer_stacklevel(),
+        )
     twice = _repeated(names)
     if twice is not None:
         raise DataError(f"{file.path}: column names must be unique, got {twice!r} twice")

@@ -16,6 +16,7 @@ __all__ = [
     "LabelMap",
     "LabelRules",
     "band_names",
+    "label_questions",
     "label_rules",
     "look_alikes",
     "maybe_unknown",
@@ -345,4 +346,30 @@ def look_alikes(labels: Sequence[str]) -> list[tuple[str, str]]:
     words = [label for label in labels[:_MOST_PAIRED] if len(label) >= _SHORTEST_WORD]
     for at, word in enumerate(words):
         found += [(word, other) for other in words[at + 1 :] if _one_edit(word, other)]
+    return found
+
+
+def label_questions(labels: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
+    """Return questions about labels, each with the map of labels that "yes" stands for.
+
+    They ask whether labels that look alike are one group, and whether a label means unknown.
+
+    Examples
+    --------
+    >>> for question, names in label_questions(["F", "Female", "k.A."]):
+    ...     print(question, names)
+    “F” and “Female” look alike. Treat them as one group, “Female”? {'F': 'Female'}
+    “k.A.” may mean unknown. Count these people as unknown? {'k.A.': ''}
+    """
+    alike: dict[str, list[str]] = {}
+    for short, long in look_alikes(labels) if len(labels) > 1 else []:
+        alike.setdefault(long, []).append(short)
+    found: list[tuple[str, dict[str, str]]] = []
+    for long, others in alike.items():
+        words = ", ".join(f"“{label}”" for label in others)
+        question = f"{words} and “{long}” look alike. Treat them as one group, “{long}”?"
+        found.append((question, dict.fromkeys(others, long)))
+    for label in maybe_unknown(labels):
+        question = f"“{label}” may mean unknown. Count these people as unknown?"
+        found.append((question, {label: ""}))
     return found

@@ -25,6 +25,7 @@ __all__ = [
     "arrow_errors",
     "check_arrow",
     "gather_parquet",
+    "nested_columns",
     "open_parquet",
     "parquet_cells",
     "parquet_columns",
@@ -92,6 +93,13 @@ def parquet_columns(path: str | os.PathLike[str]) -> list[str]:
     """Return the names of the columns."""
     parquet = require("pyarrow.parquet", "data")
     return list(open_parquet(parquet, parquet_files(path)[0], ()).schema_arrow.names)
+
+
+def nested_columns(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Return the columns that hold several values per row, and their types."""
+    parquet, types = (require(f"pyarrow.{name}", "data") for name in ("parquet", "types"))
+    schema = open_parquet(parquet, parquet_files(path)[0], ()).schema_arrow
+    return {each.name: str(each.type) for each in schema if types.is_nested(each.type)}
 
 
 def parquet_rows(path: str | os.PathLike[str]) -> int:

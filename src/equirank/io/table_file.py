@@ -24,7 +24,7 @@ from .files import FileInMemory, GivenFile, given_file, open_bytes
 from .gatherer import Gatherer, expected, out_of_range, typed
 from .letor import read_letor
 from .number_cells import MISSING
-from .parquet import gather_parquet, parquet_cells, parquet_columns
+from .parquet import gather_parquet, nested_columns, parquet_cells, parquet_columns
 from .text_layout import TextLayout, text_layout
 
 __all__ = ["FORMATS", "TEXTS", "TableFile", "format_of", "letor_cells", "read_file"]
@@ -245,6 +245,11 @@ class TableFile:
         if self.kind == "parquet":
             return parquet_columns(self.path)
         return self._book.names if self.kind == "excel" else list(self._layout.names)
+
+    @cached_property
+    def nested(self) -> dict[str, str]:
+        """The columns that hold several values per row, and their types."""
+        return nested_columns(self.path) if self.kind == "parquet" else {}
 
     @cached_property
     def _layout(self) -> TextLayout:

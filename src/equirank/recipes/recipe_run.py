@@ -315,7 +315,8 @@ class RecipeRun:
         cells = table.cells(text=True)
         if table.kind == "parquet":  # whose columns are arrays of pyarrow
             cells = {
-                name: np.array(values.to_pylist(), dtype=object) for name, values in cells.items()
+                name: np.fromiter(values.to_pylist(), dtype=object, count=len(values))
+                for name, values in cells.items()
             }
         k = int(remedy.get("k") or self.k)
         return table_text(reranked_list(self.reranked(remedy), cells, k)).encode()

@@ -28,6 +28,13 @@ OFFERED = (
     ("ContinuousFairness",),
 )
 FOUR_GROUPS = 4
+#: What to know about a method; the others are near a target, which can also lower a group.
+HINTS = {
+    "FAStarIR": "changes the least",
+    "PrefixConstraints": "in every top 1, 2, 3 and so on",
+    "RooneyRule": "in the top of each list",
+    "ContinuousFairness": "moves scores, so that groups have alike ones",
+}
 #: Points from which on every step of a method that works both ways is tried.
 FINE_POINTS = 61
 #: Decimals of a share in a recipe.
@@ -55,6 +62,11 @@ class Choice:
     setting: dict[str, Any]
     controls: "tuple[tuple[tuple[str, ...], Control, float, float], ...]"
     lacks: str = ""
+
+    @property
+    def hint(self) -> str:
+        """What to know about the method before it is tried."""
+        return HINTS.get(self.kind.__name__, "can also lower a group")
 
 
 def choices(
@@ -211,19 +223,22 @@ class Tried:
 
     def changed(self, joins: bool) -> dict[str, int]:
         """Return by group how many people join, or leave, the selected."""
+        if not self.result.has_groups:
+            return {}
         moved = self.after & ~self.before if joins else self.before & ~self.after
-        labels = self.result.groups.labels()[moved] if self.result.has_groups else []
-        found: dict[str, int] = {}
-        for label in labels:
-            name = "unknown" if label is None else str(label)
-            found[name] = found.get(name, 0) + 1
+        groups = self.result.groups
+        names = ["unknown", *map(str, groups.categories)]
+        counts = np.bincount(groups.codes[moved] + 1, minlength=len(names)).tolist()
+        found = {name: n for name, n in zip(names, counts, strict=True) if n}
         return dict(sorted(found.items(), key=lambda item: -item[1]))
 
     @cached_property
     def moved_lists(self) -> dict[str, int]:
         """How many people move in each list, those lists only."""
-        names, counts = np.unique(self.result.moves["query"], return_counts=True)
-        return {str(name): int(n) for name, n in zip(names, counts, strict=True)}
+        query = self.result.moves["query"]  # list by list
+        first = np.flatnonzero(np.append(True, query[1:] != query[:-1])[: len(query)])
+        counts = np.diff(np.append(first, len(query)))
+        return {str(query[at]): n for at, n in zip(first, counts.tolist(), strict=True)}
 
 
 def try_setting(run: RecipeRun, setting: Mapping[str, Any] | None) -> Tried:
@@ -251,11 +266,14 @@ class SettingPath:
         Value and what it gives, ascending.
     ranges : list of tuple of float
         The first and the last value of each range with the same selected people.
+    step : float
+        The step of the control.
     """
 
     keys: tuple[str, ...]
     points: list[tuple[float, Tried]]
     ranges: list[tuple[float, float]]
+    step: float
 
 
 def setting_path(
@@ -319,7 +337,8 @@ def setting_path(
                 tried(at)
     values = {at: round(control.low + at * control.step, DECIMALS) for at in seen}
     points = [(values[at], seen[at]) for at in wanted]
-    return SettingPath(keys, points, _ranges(seen, values) if fine or pairs else [])
+    ranges = _ranges(seen, values) if fine or pairs else []
+    return SettingPath(keys, points, ranges, control.step)
 
 
 def _between(low: int, high: int, tried: Callable[[int], Tried]) -> Iterator[int]:

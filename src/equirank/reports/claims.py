@@ -1,7 +1,7 @@
 """Claims: the statements of a report, each with its numbers, its test and its sentence."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from math import asin, isfinite, isnan, sqrt
 from typing import Any, Literal, NamedTuple
 
@@ -155,8 +155,8 @@ class Claim:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the fields and the sentence; undefined numbers are None, infinite ones text."""
-        values = asdict(self) | {"sentence": self.sentence}
-        return {name: _plain(value) for name, value in values.items()}
+        values = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        return values | {"sentence": self.sentence}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> "Claim":

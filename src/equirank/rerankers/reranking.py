@@ -95,8 +95,7 @@ class Reranking(Ranking):
         start = np.repeat(offsets[:-1], np.diff(offsets))
         position[order] = np.arange(1, len(order) + 1) - start
         result = cls(data, inputs.frozen(position), before=before, **fields)
-        if len(order) == data.n_rows:
-            result.__dict__["_slots"] = Slots(data, order, data.offsets)
+        result.__dict__["_slots"] = _slots_of(data, position, order, offsets)
         return result
 
     @classmethod
@@ -223,10 +222,10 @@ class Reranking(Ranking):
             last = np.where(now[rows] == 0, np.inf, now[rows])
             rows = rows[np.lexsort((was[rows], last, query[rows]))]
         else:
-            hidden = now == 0
-            behind = np.where(hidden, self.data.n_rows + was, now).astype(np.float64)
-            order = sort_within(-behind, self.data.offsets) if hidden.any() else self.slots().order
-            rows = order[moved[order]]
+            rows = np.flatnonzero(moved)  # of each list those not shown come last
+            last = np.where(now[rows] == 0, self.data.n_rows + was[rows], now[rows])
+            offsets = np.searchsorted(rows, self.data.offsets)
+            rows = rows[sort_within(-last.astype(np.float64), offsets)]
         columns: dict[str, Any] = {
             "query": self.data.qids[query[rows]],
             "row": rows if self.data.rows is None else self.data.rows[rows],
@@ -395,6 +394,27 @@ class Reranking(Ranking):
         return self.before
 
 
+def _slots_of(
+    data: RankingData, position: np.ndarray, order: np.ndarray, offsets: np.ndarray
+) -> Slots:
+    """Return the slots of lists whose stored rows are known in order; the others are not shown."""
+    if len(order) == data.n_rows:
+        return Slots(data, order, data.offsets)
+    start, end, shown = data.offsets[:-1], data.offsets[1:], np.diff(offsets)
+    behind = end - start - shown
+    left_out = np.flatnonzero(position == 0)
+    first_left_out = np.cumsum(behind) - behind
+    slots = np.empty(data.n_rows, dtype=np.int64)
+    slots[np.arange(len(order)) + np.repeat(start - offsets[:-1], shown)] = order
+    at = np.arange(len(left_out)) + np.repeat(start + shown - first_left_out, behind)
+    slots[at] = left_out
+    if (behind <= 1).all():
+        return Slots(data, slots, data.offsets, shown=shown)
+    lo, hi = np.arange(data.n_rows), np.arange(1, data.n_rows + 1)
+    lo[at], hi[at] = np.repeat(start + shown, behind), np.repeat(end, behind)
+    return Slots(data, slots, data.offsets, lo, hi, shown)
+
+
 def _positions(ranking: Ranking) -> np.ndarray:
     slots = ranking.slots()
     position = np.empty(len(slots.order), dtype=np.int64)
@@ -465,19 +485,21 @@ def _group_shares(result: Reranking, before: Ranking) -> list[Measure]:
     k = USUAL_CUTOFF if result.k is None else result.k
     sizes = np.minimum(shown, k)
     word = "expected share" if result.by_probability else "share"
+    tops = [slots.order[slots.position <= np.repeat(sizes, slots.sizes)] for slots in (old, new)]
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
     rows: list[Measure] = []
     for code, name in enumerate(result.groups.categories):
         member = result.members(code)
-        known, counted = (~np.isnan(member)).astype(float), np.nan_to_num(member)
-        first, last = (
-            divide(
-                _means_in_top(counted[slots.order], slots, sizes),
-                _means_in_top(known[slots.order], slots, sizes),
-            )
-            for slots in (old, new)
-        )
+        first, last = (_mean_known(member[top], offsets) for top in tops)
         rows.append((f"{word} of {name} in the first {k}", first, last, _mean))
     return rows
+
+
+def _mean_known(values: np.ndarray, offsets: np.ndarray) -> np.ndarray:
+    """Return the mean of the values of each segment that are not NaN; NaN without any."""
+    known = ~np.isnan(values)
+    sums = segment_sum(np.where(known, values, 0.0), offsets)
+    return divide(sums, segment_sum(known.astype(np.float64), offsets))
 
 
 def _fairness_gaps(result: Reranking, before: Ranking) -> list[Measure]:
@@ -485,7 +507,11 @@ def _fairness_gaps(result: Reranking, before: Ranking) -> list[Measure]:
     by, k = result.by, result.k
     metrics: list[Metric] = [ExposureGap(by=by, k=k), RND(by=by, k=k)]
     for metric in metrics:
-        first, last = (np.asarray(metric.per_query(one).value) for one in (before, result))
+
+        def values(ranking: Ranking, metric: Metric = metric) -> np.ndarray:
+            return np.asarray(metric.per_query(ranking).value)
+
+        first, last = _known(before, metric, values), values(result)
         if not (np.isnan(first).all() and np.isnan(last).all()):
             rows.append((str(metric), first, last, _mean))
     return rows
@@ -596,11 +622,25 @@ def _mean(values: np.ndarray) -> float:
 
 def _ndcgs(before: Ranking, after: Ranking, k: int | None) -> tuple[np.ndarray, np.ndarray]:
     metric, data = with_gains(before.data, k)
-    pair = []
-    for ranking in (before, after):
-        seen = Ranking(data, ranking.position, ranking.last, ranking.weights)
-        pair.append(np.asarray(metric.per_query(seen).value, dtype=np.float64))
-    return pair[0], pair[1]
+
+    def ndcg(ranking: Ranking) -> np.ndarray:
+        seen = ranking
+        if data is not ranking.data:
+            seen = Ranking(data, ranking.position, ranking.last, ranking.weights)
+            if ranking.n_draws == 1:
+                slots = replace(ranking.slots(), data=data, codes={}, _heads={})
+                seen.__dict__["_slots"] = slots
+        return np.asarray(metric.per_query(seen).value, dtype=np.float64)
+
+    return _known(before, metric, ndcg), ndcg(after)
+
+
+def _known(before: Ranking, metric: Metric, work: Callable[[Ranking], np.ndarray]) -> np.ndarray:
+    """Return the values of a metric before, computed once for all re-rankings of a ranking."""
+    known: dict[Metric, np.ndarray] = before.__dict__.setdefault("_measured", {})
+    if metric not in known:
+        known[metric] = inputs.frozen(work(before))
+    return known[metric]
 
 
 def with_gains(data: RankingData, k: int | None) -> tuple[NDCG, RankingData]:

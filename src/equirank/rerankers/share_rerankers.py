@@ -19,7 +19,7 @@ __all__ = ["DetCons", "DetConstSort", "DetGreedy", "DetRelaxed", "ShareReranker"
 
 
 #: What all do, in plain words.
-NEAR_A_SHARE = "As near a share as possible (works both ways)"
+NEAR_A_SHARE = "Near a share"
 
 
 def fill(reranker: Any, pool: Pool, shares: np.ndarray, rule: str) -> np.ndarray:

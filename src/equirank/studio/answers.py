@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from ..core.data import RankingData
 
 __all__ = [
+    "ENCODINGS",
     "MARKS",
     "ROLES",
     "STEPS",
@@ -36,6 +37,21 @@ ROLES = {
     "sensitive": "Group to look at",
     "unused": "Not used",
     "ask": "Please choose ...",
+}
+#: The encodings offered for a text file that is not UTF-8.
+ENCODINGS = {
+    "cp1252": "Western European (Windows-1252)",
+    "cp1250": "Central European (Windows-1250)",
+    "cp1251": "Cyrillic (Windows-1251)",
+    "cp1253": "Greek (Windows-1253)",
+    "cp1254": "Turkish (Windows-1254)",
+    "cp1257": "Baltic (Windows-1257)",
+    "mac_roman": "Western European (Macintosh)",
+    "cp850": "Western European (DOS)",
+    "shift_jis": "Japanese (Shift JIS)",
+    "gb18030": "Chinese (GB 18030)",
+    "big5": "Chinese (Big5)",
+    "euc_kr": "Korean (EUC-KR)",
 }
 #: The words of a claim's status.
 MARKS = {
@@ -348,15 +364,16 @@ class Measure(TypedDict):
 class TryAnswer(TypedDict):
     """The answer to `try_remedy`, as in the specification; the server adds ``regions``.
 
-    ``head`` is the sentence of the status line. ``charts["slope"]`` has one row per person of the
-    list that is near the selected or moves: person, group, shown, before, after (0: not shown),
-    joins, leaves.
+    ``head`` is the sentence of the status line, ``group`` the group of interest.
+    ``charts["slope"]`` has one row per person of the list that is near the selected or moves:
+    person, group, shown, before, after (0: not shown), joins, leaves.
     """
 
     studio: int
     revision: int
     seq: int
     head: list[str]
+    group: str
     guarantee: Guarantee
     moves: Moves
     measures: list[Measure]
@@ -447,12 +464,14 @@ class PeoplePage(TypedDict):
 class CompareAnswer(TypedDict):
     """A second file or score column: unmatched counts first, then both side by side.
 
-    ``summaries`` are rows of measure, this, other; ``statements`` come with the full audit only.
+    ``titles`` name this ranking and the other. ``summaries`` are rows of measure, this, other;
+    ``statements`` come with the full audit only.
     """
 
     studio: int
     revision: int
     complete: bool
+    titles: list[str]
     unmatched: list[str]
     summaries: list[dict[str, Any]]
     statements: list[Statement]

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..auditing.audit_result import AuditResult
     from ..recipes.recipe_run import RecipeRun
 
-__all__ = ["compare_answer", "findings", "plain_number", "shown_word"]
+__all__ = ["compare_answer", "findings", "plain_column", "plain_number"]
 
 WAITING = "Working out how sure this is"
 ONE_LIST = "With one list a confidence interval of the difference cannot be given."
@@ -32,6 +32,18 @@ def plain_number(value: Any) -> Any:
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
+def plain_column(name: str) -> str:
+    """Return the name of a column, or of crossed columns, as words.
+
+    Examples
+    --------
+    >>> plain_column("age_group"), plain_column("sex x age_group")
+    ('age group', 'sex and age group together')
+    """
+    words = [each.replace("_", " ").strip() or each for each in name.split(" x ")]
+    return f"{' and '.join(words)} together" if len(words) > 1 else words[0]
+
+
 def findings(result: "AuditResult", revision: int, complete: bool, attribute: str = "") -> Findings:
     """Return the answer of an audit about one attribute, by default the first.
 
@@ -40,7 +52,7 @@ def findings(result: "AuditResult", revision: int, complete: bool, attribute: st
     names = [each["name"] for each in result.facts["attributes"]]
     chosen = attribute if attribute in names else (names[0] if names else "")
     lead, rest = _statements(result, chosen) if complete else ([], [])
-    headline = next((each for each in lead if each["status"] == "finding"), None)
+    headline = lead[0] if lead else None  # a finding, or that there is none
     others = [each for each in [*lead, *rest] if each is not headline]
     loud = [note["text"] for note in result.notes if note["kind"] in LOUD]
     if result.facts.get("tie_share", 0.0) >= MANY_TIES:
@@ -54,7 +66,7 @@ def findings(result: "AuditResult", revision: int, complete: bool, attribute: st
         waiting="" if complete else WAITING,
         warnings=loud,
         refusals=_refusals(result),
-        notes=[note["text"] for note in result.notes if note["kind"] in SHOWN_NOTES],
+        notes=_notes(result, complete),
         attributes=names,
         attribute=chosen,
         ks=[int(k) for k in result.facts["ks"]],
@@ -95,6 +107,12 @@ def _refusals(result: "AuditResult") -> list[str]:
         if claim.status == "refused" and claim.sentence:
             found.append(claim.sentence)
     return list(dict.fromkeys(found))
+
+
+def _notes(result: "AuditResult", complete: bool) -> list[str]:
+    """Return the notes shown below; those about intervals only when there are intervals."""
+    kinds = [kind for kind in SHOWN_NOTES if complete or kind != "sample"]
+    return [note["text"] for note in result.notes if note["kind"] in kinds]
 
 
 def _shown_groups(result: "AuditResult") -> dict[tuple[str, str], str]:
@@ -152,16 +170,16 @@ def compare_answer(
     if complete:
         changes = [claim for claim in result.claims if claim.quantity.startswith("change")]
         statements = [_statement(each.status, each.sentence, [each.id]) for each in changes]
-    notes = [note["text"] for note in result.notes if note["kind"] in SHOWN_NOTES]
     return CompareAnswer(
         studio=STUDIO,
         revision=revision,
         complete=complete,
+        titles=titles(run),
         unmatched=unmatched(run),
         summaries=_summaries(result),
         statements=[each for each in statements if each["sentence"]],
         refusals=_refusals(result),
-        notes=notes,
+        notes=_notes(result, complete),
     )
 
 
@@ -185,13 +203,20 @@ def _summaries(result: "AuditResult") -> list[dict[str, Any]]:
         group, attribute = str(row["group"]), str(row["attribute"])
         if group:
             name += f", {names.get((attribute, group)) or group}"
-        name += f" ({attribute})" if attribute else ""
+        name += f" ({plain_column(attribute)})" if attribute else ""
         values = {key: plain_number(row[key]) for key in ("value", "other", "low", "high")}
         found.append(
             {"measure": name, "this": values["value"], "other": values["other"],
              "low": values["low"], "high": values["high"]}
         )  # fmt: skip
     return found
+
+
+def titles(run: "RecipeRun") -> list[str]:
+    """Return what both rankings are called: the names of their files, or of their columns."""
+    own_file = "name" not in run.recipe.against
+    columns = run.recipe.data.get("score") or run.recipe.data.get("position", "")
+    return [str(columns) if own_file else run.name, run.other_title]
 
 
 def unmatched(run: "RecipeRun") -> list[str]:
@@ -213,14 +238,3 @@ def unmatched(run: "RecipeRun") -> list[str]:
             if only:
                 found.append(f"{len(only):,} {what} are only in {where}.")
     return found
-
-
-def shown_word(run: "RecipeRun", attribute: str, group: str) -> str:
-    """Return a group's name in running text, or ``people in group "f" (sex)`` without one."""
-    word = run.shown_names().get(attribute, {}).get(group, "")
-    if word:
-        return word
-    known = run.data.sensitive.get(attribute)
-    if known is not None and group not in map(str, known.categories):
-        return f"people with {attribute} unknown"
-    return f'people in group "{group}" ({attribute})'

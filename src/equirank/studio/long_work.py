@@ -154,7 +154,11 @@ def _serve(connection: Any) -> None:
 
 
 def read_file(
-    name: str, content: bytes, limits: Limits, progress: Progress | None = None
+    name: str,
+    content: bytes,
+    limits: Limits,
+    encoding: str = "",
+    progress: Progress | None = None,
 ) -> Upload:
     """Read a file as `read_upload` does, after a look at its size when unpacked.
 
@@ -168,7 +172,7 @@ def read_file(
         raise StudioError(
             "size", f"The file unpacks to more than {most}, which is the most. {LARGER}"
         )
-    return read_upload(name, content, limits, progress)
+    return read_upload(name, content, limits, progress, encoding)
 
 
 def memory_to_read(content: bytes) -> int:

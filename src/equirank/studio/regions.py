@@ -11,7 +11,8 @@ from typing import Any
 from ..plots.export import vega_script
 from ..plots.theme import FOCUS, PALETTE, configuration, shorten
 from ..reports.page import PAGE_COLOURS, asset, template_environment
-from .answers import ROLES, Limits
+from .answers import ENCODINGS, ROLES, Limits
+from .findings import plain_column
 
 __all__ = ["MEDIA_TYPES", "Regions", "page_asset", "parts", "visible"]
 
@@ -23,6 +24,8 @@ MEDIA_TYPES = dict.fromkeys((*SCRIPTS, "vega.js"), "text/javascript; charset=utf
 }
 #: Most columns of a file that the page lists.
 MOST_COLUMNS = 200
+#: Values that the templates of a state share.
+PAGE_VALUES = {"roles": ROLES, "encodings": ENCODINGS, "most_columns": MOST_COLUMNS}
 #: Signs that change the direction of text.
 DIRECTIONS = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 #: A sentence that ends with its confidence interval, in brackets.
@@ -39,8 +42,11 @@ def visible(text: Any, width: int = 2000) -> str:
     >>> visible("a\x00b\u202ec")
     'a␀b⟨202E⟩c'
     """
+    given = str(text)
+    if given.isprintable():  # as most texts are, without control and direction characters
+        return shorten(given, width)
     marks = []
-    for sign in str(text):
+    for sign in given:
         code = ord(sign)
         if code < 0x20 and sign not in "\t\n\r":
             marks.append(chr(0x2400 + code))
@@ -94,6 +100,7 @@ class Regions:
             "json": _json_attribute,
             "parts": parts,
             "plain": lambda value: f"{value:g}",
+            "plain_column": plain_column,
         }
 
     def page(self, examples: Sequence[Mapping[str, Any]], limits: Limits) -> str:
@@ -103,7 +110,7 @@ class Regions:
     def state(self, state: Mapping[str, Any]) -> dict[str, Any]:
         """Return a state with the regions that depend on it alone."""
         regions = {
-            name: self._fill(f"{name}.html", state=state, roles=ROLES, most_columns=MOST_COLUMNS)
+            name: self._fill(f"{name}.html", state=state, **PAGE_VALUES)
             for name in ("steps", "chip", "loaded", "columns", "other", "kept", "take")
         }
         return {**state, "regions": regions}
@@ -135,7 +142,7 @@ class Regions:
 
     def tried(self, answer: Mapping[str, Any]) -> dict[str, str]:
         """Return the regions that follow a setting."""
-        slope = _slope(answer["charts"].get("slope", []), answer["moves"]["joins"])
+        slope = _slope(answer["charts"].get("slope", []), answer["group"])
         return {
             name: self._fill(f"{name}.html", answer=answer, slope=slope)
             for name in ("head", "tiles", "guarantee", "slope")
@@ -182,14 +189,14 @@ def _colours(names: Sequence[str]) -> dict[str, str]:
     return dict(zip(names, found, strict=False))
 
 
-def _slope(rows: Sequence[Mapping[str, Any]], joins: Mapping[str, int]) -> dict[str, Any]:
+def _slope(rows: Sequence[Mapping[str, Any]], first: str) -> dict[str, Any]:
     """Return lines between positions before and after, in units of the picture.
 
-    Groups whose people join the selected have the first colours and shapes.
+    The group of interest has the first colour and shape, whatever the setting.
     """
     shown = sorted(rows, key=lambda row: row["before"])[:MOST_LINES]
     found = dict.fromkeys(row["group"] for row in shown)
-    groups = sorted(found, key=lambda group: not joins.get(group))
+    groups = sorted(found, key=lambda group: (group != first, group))
     before = {row["person"]: at for at, row in enumerate(shown)}
     after = {
         row["person"]: at

@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..reports.number_words import joined, number, percent
+from ..recipes.setting_words import (
+    FINE,
+    NO_RELEVANCE,
+    change_sentences,
+    guarantee_words,
+    measure_label,
+    missed_guarantees,
+    not_covered,
+    same_people,
+    value_words,
+)
+from ..reports.number_words import number, percent
 from .answers import (
     STUDIO,
     Control,
@@ -21,7 +32,7 @@ from .answers import (
     RemedyFacts,
     TryAnswer,
 )
-from .findings import plain_number, shown_word
+from .findings import plain_number
 from .persons import person
 
 if TYPE_CHECKING:
@@ -29,25 +40,14 @@ if TYPE_CHECKING:
     from ..recipes.remedy_settings import SettingPath, Tried
     from ..search.remedies import Remedies
 
-__all__ = ["path_answer", "remedies_answer", "remedy_facts", "setting_words", "tried_answer"]
+__all__ = ["path_answer", "remedies_answer", "remedy_facts", "tried_answer"]
 
 LAW = (
     "Changing an order because of group membership is restricted by law in some places, above all "
     "for hiring and credit. Seek advice before you decide by this list."
 )
-HINTS = {
-    "FAStarIR": "changes the least",
-    "PrefixConstraints": "in every top 1, 2, 3 and so on",
-    "DetGreedy": "can also lower a group",
-    "DetConstSort": "can also lower a group",
-    "RooneyRule": "in the top of each list",
-    "ContinuousFairness": "moves scores, so that groups have alike ones",
-}
-NO_RELEVANCE = "There is no recorded relevance, so the loss in quality counts scores only."
 #: Most people drawn in one list, and most lists named.
 MOST_DRAWN, MOST_LISTS = 40, 200
-#: Steps at which a control is shown in percent.
-FINE = 0.05
 
 
 def remedy_facts(
@@ -66,7 +66,7 @@ def remedy_facts(
             MethodFacts(
                 key=name,
                 plain_name=choice.kind.plain_name,
-                hint=HINTS.get(name, ""),
+                hint=choice.hint,
                 method=name,
                 two_sided=choice.kind.two_sided,
                 blind="sensitive" not in choice.kind.needs,
@@ -113,30 +113,6 @@ def _control(given: tuple[Any, ...], path: PathAnswer | None) -> Control:
     )  # fmt: skip
 
 
-def setting_words(run: "RecipeRun", setting: Mapping[str, Any]) -> str:
-    """Return a setting in a few words, such as "At least a share: at least 40% women"."""
-    from ..rerankers.chooser import methods
-
-    kind: Any = methods()[setting["method"]]
-    parts = []
-    for name, control in kind.controls.items():
-        value = setting.get(name)
-        if isinstance(value, Mapping):
-            by = str(setting.get("by") or next(iter(run.data.sensitive)))
-            words = [
-                f"{_value(v, control.step)} {shown_word(run, by, g)}" for g, v in value.items()
-            ]
-            parts.append(f"{control.words.lower()} {joined(words)}")
-        elif value is not None:
-            parts.append(f"{control.words.lower()} {_value(value, control.step)}")
-    name = kind.plain_name or setting["method"]
-    return f"{name}: {', '.join(parts)}" if parts else str(name)
-
-
-def _value(value: float, step: float) -> str:
-    return percent(value) if step <= FINE else f"{value:g}"
-
-
 def tried_answer(
     run: "RecipeRun",
     tried: "Tried",
@@ -149,9 +125,8 @@ def tried_answer(
 ) -> TryAnswer:
     """Return what a setting changes."""
     joins, leaves = tried.changed(joins=True), tried.changed(joins=False)
-    lists = tried.moved_lists
     people = len(tried.result.moves) if setting is not None else 0
-    lists = lists if setting is not None else {}
+    lists = tried.moved_lists if setting is not None else {}
     attribute = str(tried.result.by or focus[0])
     chosen = shown_list if shown_list is not None else max(lists, key=lists.__getitem__, default="")
     known = [str(each) for each in run.data.qids.tolist()]
@@ -165,7 +140,8 @@ def tried_answer(
         studio=STUDIO,
         revision=revision,
         seq=seq,
-        head=_head(run, attribute, joins, leaves, people, len(lists)),
+        head=change_sentences(run, tried, attribute, setting is not None),
+        group=focus[1],
         guarantee=guarantee,
         moves=Moves(people=people, lists=len(lists), joins=joins, leaves=leaves),
         measures=_measures(run, tried, focus),
@@ -175,53 +151,19 @@ def tried_answer(
     )
 
 
-def _head(
-    run: "RecipeRun",
-    attribute: str,
-    joins: Mapping[str, int],
-    leaves: Mapping[str, int],
-    people: int,
-    lists: int,
-) -> list[str]:
-    if not joins and not leaves:
-        first = "Nobody joins or leaves the selected."
-    else:
-        words: list[str] = []
-        for verb, counts in (("join", joins), ("leave", leaves)):
-            names = [f"{n:,} {_people(run, attribute, group, n)}" for group, n in counts.items()]
-            total = sum(counts.values())
-            if names:
-                object_ = "the selected" if not words else "them"
-                words.append(f"{joined(names)} {verb}{'s' if total == 1 else ''} {object_}")
-        first = ", ".join(words) + "."
-    of = f"{lists:,} of {run.data.n_queries:,} lists"
-    moved = (
-        "Nobody moves."
-        if not people
-        else f"{people:,} {'person moves' if people == 1 else 'people move'} in {of}."
-    )
-    return [first, moved]
-
-
-def _people(run: "RecipeRun", attribute: str, group: str, count: int) -> str:
-    word = shown_word(run, attribute, group)
-    one = word.startswith("people ") and count == 1
-    return word.replace("people", "person", 1) if one else word
-
-
 def _measures(run: "RecipeRun", tried: "Tried", focus: tuple[str, str]) -> list[Measure]:
     found = []
     share = tried.share(focus[1])
     if share is not None:
-        label = f"{shown_word(run, *focus)} among the selected"
+        label = measure_label(run, "share", focus)
         found.append(_measure("share", label, *share, write=percent))
     score = tried.measure("mean score")
     if score is not None:
-        found.append(_measure("mean_score", "mean score of the selected", *score[1:], write=_three))
+        label = measure_label(run, "mean_score", focus)
+        found.append(_measure("mean_score", label, *score[1:], write=_three))
     ndcg = tried.measure("NDCG")
     if ndcg is not None:
-        by = re.search(r"\((\w+)\)", ndcg[0])
-        label = f"ranking quality (NDCG by {by[1] if by else 'score'})"
+        label = measure_label(run, "ndcg", focus, ndcg[0])
         found.append(_measure("ndcg", label, *ndcg[1:], write=_quality))
     return found
 
@@ -246,81 +188,19 @@ def _guarantee(
         return Guarantee(
             words="", not_covered="", empty=True, before=0, after=0, of=n_lists, misses=[]
         )
-    kind: Any = type(result.reranker)
     empty = not result.guaranteed
-    others = [name for name in run.data.sensitive if name != (result.by or focus[0])]
-    not_covered = "the same on other data"
-    not_covered += f"; anything about {joined(others)}." if others else "."
     kept = tried.summary.get("lists that keep the guarantee", (0.0, 0.0))
     before, after = (round(share * n_lists) for share in kept)
-    misses = [] if empty or after == n_lists else _misses(run, tried, setting, focus, after)
+    held = empty or after == n_lists
     return Guarantee(
-        words=kind.no_guarantee if empty else _promised(run, tried, setting, focus),
-        not_covered=not_covered,
+        words=guarantee_words(run, tried, setting, focus),
+        not_covered=not_covered(run, tried, focus),
         empty=empty,
         before=0 if empty else before,
         after=0 if empty else after,
         of=n_lists,
-        misses=misses,
+        misses=[] if held else missed_guarantees(run, tried, setting, focus, after),
     )
-
-
-def _promised(
-    run: "RecipeRun", tried: "Tried", setting: Mapping[str, Any], focus: tuple[str, str]
-) -> str:
-    """Return the guarantee of a setting in plain words."""
-    word, k = shown_word(run, *focus), tried.k
-    method = setting["method"]
-    tops = f"the top 1, 2, 3 and so on up to {k} of each list have"
-    if method == "PrefixConstraints" and set(setting.get("lower", {})) == {focus[1]}:
-        share = percent(setting["lower"][focus[1]])
-        return f"{tops} at least {share} {word}, rounded down."
-    if method in ("DetGreedy", "DetConstSort"):
-        return f"{tops} at least the target share of every group, rounded down."
-    if method == "RooneyRule":
-        return f"the top {k} of each list have at least {setting.get('count', 1)} {word}."
-    if method == "FAStarIR":
-        p, alpha = setting.get("p"), setting.get("alpha", 0.1)
-        share = "their share of the list" if p is None else f"a share of {percent(p)}"
-        return (
-            f"no beginning of a list has fewer {word} than chance would leave there with {share}; "
-            f"a list made by chance fails this with a probability of at most {percent(alpha)}."
-        )
-    if method == "ContinuousFairness":
-        return "in each list all groups have the same distribution of scores, up to one person."
-    return f"{tried.result.bounds.words}."
-
-
-def _misses(
-    run: "RecipeRun",
-    tried: "Tried",
-    setting: Mapping[str, Any],
-    focus: tuple[str, str],
-    kept: int,
-) -> list[str]:
-    """Return in how many lists the guarantee is kept, and what each other list lacks."""
-    result, data = tried.result, run.data
-    found = [f"Kept in {kept:,} of {data.n_queries:,} lists. The others have the closest order."]
-    share = setting.get("lower", setting.get("proportions", {}))
-    needed = {group: int(np.floor(tried.k * v + 1e-9)) for group, v in share.items()}
-    if "count" in setting:
-        needed = {focus[1]: int(setting["count"])}
-    groups = result.groups
-    codes = {str(label): code for code, label in enumerate(groups.categories)}
-    attribute = str(result.by or focus[0])
-    for at in np.flatnonzero(~result.holds_per_query).tolist():
-        rows = slice(int(data.offsets[at]), int(data.offsets[at + 1]))
-        size = min(tried.k, rows.stop - rows.start)
-        name = str(data.qids[at])
-        lacks = []
-        for group, need in needed.items():
-            has = int((groups.codes[rows] == codes[group]).sum()) if group in codes else 0
-            if has < need:
-                word = shown_word(run, attribute, group)
-                lacks.append(f"would need {need} {word} in the top {size} and has {has}")
-        words = joined(lacks) if lacks else "cannot keep the guarantee"
-        found.append(f"{name} {words}.")
-    return found
 
 
 def _slope(run: "RecipeRun", tried: "Tried", name: str, attribute: str) -> list[dict[str, Any]]:
@@ -328,10 +208,9 @@ def _slope(run: "RecipeRun", tried: "Tried", name: str, attribute: str) -> list[
     data, result = run.data, tried.result
     at = [str(each) for each in data.qids.tolist()].index(name)
     rows = np.arange(int(data.offsets[at]), int(data.offsets[at + 1]))
-    before, after = result.places_before[rows], result.places[rows]
+    before = result.places_before[rows]
     near = tried.before[rows] | tried.after[rows]
     chosen = rows[near][np.argsort(before[near], kind="stable")][:MOST_DRAWN]
-    del after
     labels = result.groups.labels()[chosen] if result.has_groups else [""] * len(chosen)
     found = []
     for row, label in zip(chosen.tolist(), labels, strict=True):
@@ -352,25 +231,19 @@ def path_answer(
     run: "RecipeRun", path: "SettingPath", given: "Tried", focus: tuple[str, str], revision: int
 ) -> PathAnswer:
     """Return the trade-off of the main control."""
-    fine = len(path.keys) > 1 or path.keys[0] in ("p", "theta")
-    scale = 100.0 if fine else 1.0
+    scale = 100.0 if path.step <= FINE else 1.0
     last: Any = None
     points = []
     for value, tried in path.points:
         same = last is not None and bool(np.array_equal(tried.after, last))
         last = tried.after
-        text = percent(value) if fine else f"{value:g}"
+        text = value_words(value, path.step)
         points.append(_point(tried, round(value * scale, 6), text, focus[1], same))
-    ranges = []
-    for low, high in path.ranges:
-        words = ""
-        if high > low:
-            ends = [percent(end) if fine else f"{end:g}" for end in (low, high)]
-            words = f"From {ends[0]} to {ends[1]} the same people are selected."
-        ranges.append(
-            {"low": round(low * scale, 6), "high": round(high * scale, 6), "words": words}
-        )
-    word = shown_word(run, *focus)
+    ranges = [
+        {"low": round(low * scale, 6), "high": round(high * scale, 6),
+         "words": same_people(low, high, path.step)}
+        for low, high in path.ranges
+    ]  # fmt: skip
     return PathAnswer(
         studio=STUDIO,
         revision=revision,
@@ -378,7 +251,7 @@ def path_answer(
         given=_point(given, 0.0, "as given", focus[1], False, before=True),
         points=points,
         ranges=ranges,
-        axes=[f"{word} among the selected", "mean score of the selected"],
+        axes=[measure_label(run, key, focus) for key in ("share", "mean_score")],
     )
 
 

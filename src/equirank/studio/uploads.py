@@ -28,11 +28,18 @@ ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 SEALED = b"PARE"
 #: What a message says about arguments, which the page has not.
 HINT = re.compile(r"; encoding can name another$")
+#: What a message says about a file that is not of the kind its name promises.
+DAMAGED = re.compile(r": must be a (workbook|Parquet file)")
+SAVE_AGAIN = "Save it again, as CSV for example, and open that file."
 SUPPORTED = "The studio reads CSV, Excel and Parquet files with one row per person."
 
 
 def read_upload(
-    name: str, content: bytes, limits: Limits | None = None, progress: Progress | None = None
+    name: str,
+    content: bytes,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+    encoding: str = "",
 ) -> Upload:
     """Read a file: sniff its columns, guess what they are. Pure; for a short-lived process.
 
@@ -46,6 +53,8 @@ def read_upload(
         The largest file and the most rows.
     progress : callable, optional
         Called with the share done and words.
+    encoding : str
+        The encoding of a text file, of `ENCODINGS`; by default it is guessed.
 
     Raises
     ------
@@ -61,9 +70,14 @@ def read_upload(
     if not content:
         raise StudioError("data", f"{name} is empty. {SUPPORTED}")
     tell(0.1, "Reading the columns")
-    file, table = _opened(name, content)
     found: list[str] = []
-    guess = caught(lambda: guess_columns(file), found)
+    try:
+        file, table = _opened(name, content, encoding)
+        guess = caught(lambda: guess_columns(file), found)
+    except StudioError as error:
+        if not DAMAGED.search(error.message):
+            raise
+        raise StudioError("data", f"{error.message}. {SAVE_AGAIN}") from None
     if guess.rows > limits.max_rows:
         raise StudioError(
             "size",
@@ -95,7 +109,7 @@ def _too_large(size: int, limits: Limits) -> str:
     )
 
 
-def _opened(name: str, content: bytes) -> tuple[Any, dict[str, Any]]:
+def _opened(name: str, content: bytes, encoding: str = "") -> tuple[Any, dict[str, Any]]:
     """Return the file, and the keys of the recipe that say how it is read."""
     from ..io.file_options import FileOptions
     from ..io.table_file import TableFile, format_of
@@ -124,6 +138,8 @@ def _opened(name: str, content: bytes) -> tuple[Any, dict[str, Any]]:
             "data", f"{name} is a LETOR file, whose columns have no names. {SUPPORTED}"
         )
     known: dict[str, Any] = {} if kind == "parquet" else {"repeated": "number"}
+    if encoding and kind in ("csv", "tsv"):
+        known["encoding"] = table["file_encoding"] = encoding
 
     def opened() -> Any:
         found = TableFile(file, kind, FileOptions(**known))
@@ -233,27 +249,18 @@ def counted_words(name: str, rows: int, lists: int, example: bool = False) -> st
 
 
 def _column(name: str, guess: "Guess") -> ColumnFacts:
-    from ..io.label_words import look_alikes, maybe_unknown
+    from ..io.label_words import label_questions
     from ..reports.number_words import joined
 
     labels = guess.labels.get(name, {})
-    offers: list[Offer] = []
-    alike: dict[str, list[str]] = {}
-    for short, long in look_alikes(list(labels)) if len(labels) > 1 else []:
-        alike.setdefault(long, []).append(short)
-    for long, others in alike.items():
-        words = joined([f"“{label}”" for label in (*others, long)])
-        offers.append({
-            "words": f"{words} look alike. Treat them as one group, “{long}”?",
-            "button": "Merge them",
-            "patch": {"data": {"labels": {name: dict.fromkeys(others, long)}}},
-        })  # fmt: skip
-    for label in maybe_unknown(list(labels)):
-        offers.append({
-            "words": f"“{label}” may mean unknown. Count these people as unknown?",
-            "button": "Count as unknown",
-            "patch": {"data": {"labels": {name: {label: ""}}}},
-        })  # fmt: skip
+    offers: list[Offer] = [
+        {
+            "words": question,
+            "button": "Merge them" if any(names.values()) else "Count as unknown",
+            "patch": {"data": {"labels": {name: names}}},
+        }
+        for question, names in label_questions(list(labels))
+    ]
     if name in guess.bands:
         edges = list(guess.bands[name])
         words = joined([f"{edge:g}" for edge in edges])
@@ -303,7 +310,13 @@ HIRING = {
     "relevance": "suitability",
     "sensitive": ["sex", "age_group"],
 }
-SHOWN = {"sex=female": "women", "sex=male": "men"}
+SHOWN = {
+    "sex=female": "women",
+    "sex=male": "men",
+    "age_group=under 35": "people under 35",
+    "age_group=35 to 49": "people from 35 to 49",
+    "age_group=50 and over": "people of 50 and over",
+}
 SHORTLIST = 67
 
 

@@ -51,7 +51,7 @@ from .history import AnswerCache, History
 from .jobs import check_points, make_run, run_job
 from .located import located
 from .persons import explained, people_page, row_of
-from .remedy_screen import remedy_facts, setting_words, tried_answer
+from .remedy_screen import remedy_facts, tried_answer
 from .tab_state import NO_FILE, file_facts, first_list, steps
 from .uploads import examples, load_example, read_upload
 
@@ -165,6 +165,13 @@ class Workspace:
     def load_file(self, name: str, content: bytes, role: Role = "main") -> State:
         """Read and accept a file in this process (`read_upload`, then `accept`)."""
         return self.accept(read_upload(name, content, self.limits), role)
+
+    def loaded(self, role: Role = "main") -> tuple[str, bytes]:
+        """Return the name and the bytes of a loaded file, to read it in another encoding."""
+        self._need_file()
+        if role not in self._files:
+            raise StudioError("locked", "There is no second file.")
+        return self._files[role].name, self._files[role].content
 
     def load_example(self, key: str) -> State:
         """Load an example with its columns set."""
@@ -348,12 +355,13 @@ class Workspace:
     def _run(self) -> Any:
         """Return the run of the present recipe; its data are read once."""
         key = self._data_key()
-        if self._held is None or self._held[0] != key:
-            run, told = self._new_run(), list[str]()
-            self._guarded(lambda: run.given if _ordered(run.recipe) else run.data, told)
+        held = self._held[1] if self._held is not None and self._held[0] == key else None
+        run, told = held or self._new_run(), list[str]()
+        self._guarded(lambda: run.given if _ordered(run.recipe) else run.data, told)
+        if held is None:
             self._read_warnings = told
             self._held = (key, run)
-        return self._held[1].again(self.recipe)
+        return run.again(self.recipe)
 
     def _guarded(self, work: Callable[[], Any], told: list[str] | None = None) -> Any:
         """Return what some work returns; its errors become refusals with their place."""
@@ -561,6 +569,7 @@ class Workspace:
 
     def _kept_answer(self, kept: dict[str, Any]) -> dict[str, Any]:
         from ..recipes.remedy_settings import try_setting
+        from ..recipes.setting_words import setting_words
 
         try:
             run = self._run()

@@ -14,13 +14,15 @@ function vega() {
 
 const drawn = new WeakMap();
 
-/** Draw a chart with named data, or give a drawn one new rows. */
+/** Draw a chart with named data, or give a drawn one the rows that are new. */
 export async function draw(element, spec, data) {
   const before = drawn.get(element);
   const key = JSON.stringify(spec);
   if (before && before.key === key) {
-    for (const [name, rows] of Object.entries(data)) before.view.data(name, rows);
-    await before.view.runAsync();
+    const fresh = Object.entries(data).filter(([name, rows]) => before.data[name] !== rows);
+    for (const [name, rows] of fresh) before.view.data(name, rows);
+    before.data = data;
+    if (fresh.length) await before.view.runAsync();
     return;
   }
   const embed = await vega();
@@ -29,5 +31,5 @@ export async function draw(element, spec, data) {
   complete.datasets = data;
   const config = structuredClone(window.equirankChartSettings);
   const made = await embed(element, complete, { renderer: "svg", actions: false, ast: true, mode: "vega-lite", config });
-  drawn.set(element, { key, view: made.view, finalize: () => made.finalize() });
+  drawn.set(element, { key, data, view: made.view, finalize: () => made.finalize() });
 }

@@ -53,8 +53,14 @@ export function startLoad(app) {
     }
   });
 
-  document.addEventListener("change", (event) => {
+  document.addEventListener("change", async (event) => {
     const { column, shown } = event.target.dataset;
+    if (event.target.id === "encoding") {
+      // An empty body: the loaded file is read again.
+      const path = "file?role=main&encoding=" + event.target.value;
+      const state = await app.long("columns", "Reading the file", "PUT", path, new Blob([]));
+      if (state) app.take(state, true);
+    }
     if (column !== undefined) app.patch({ roles: { [column]: event.target.value } }, "columns");
     if (shown !== undefined) app.patch({ shown: { [shown]: event.target.value.trim() || null } }, "columns");
   });

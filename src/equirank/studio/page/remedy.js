@@ -276,9 +276,9 @@ export function startRemedy(app) {
     );
   }
   async function chart() {
-    const rows = [path.given, ...path.points].map((one, at) => ({ at, share: one.share, cost: one.mean_score, text: at ? one.text : "as given" }));
+    path.rows ||= [path.given, ...path.points].map((one, at) => ({ at, share: one.share, cost: one.mean_score, text: at ? one.text : "as given" }));
     try {
-      await draw(document.getElementById("tradeoff"), TRADEOFF(path.axes), { points: rows, now });
+      await draw(document.getElementById("tradeoff"), TRADEOFF(path.axes), { points: path.rows, now });
     } catch (error) {
       console.error(error);
     }
