@@ -26,6 +26,8 @@ CHUNK = 1 << 18
 #: Values from this size on are divided by ``2**SHIFT`` before they are added up.
 LARGE = 2.0**896
 SHIFT = 128
+#: Rows from which on a compiled sort is quicker, with the time it takes to load.
+MANY = 1 << 15
 
 
 def segment_index(offsets: np.ndarray) -> np.ndarray:
@@ -125,6 +127,11 @@ def chunks(offsets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.nda
 
 def sort_within(keys: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the rows of each segment sorted by key, highest first; the sort is stable."""
+    if len(keys) >= MANY:
+        from .list_sorting import sort_lists
+
+        # copies, so that frozen arrays need no compiled code of their own
+        return np.asarray(sort_lists(np.array(keys), np.array(offsets)))
     order = np.empty(len(keys), dtype=np.int64)
     for _, index, real in chunks(offsets):
         whole = bool(real.all())
