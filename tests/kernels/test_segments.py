@@ -161,7 +161,9 @@ def test_sort_values_within(sizes):
 
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
 @pytest.mark.parametrize("k", [1, 2, 3, 50])
-def test_largest_within(sizes, k):
+@pytest.mark.parametrize("many", [0, segments.MANY])
+def test_largest_within(sizes, k, many, monkeypatch):
+    monkeypatch.setattr(segments, "MANY", many)
     values = np.random.default_rng(7).integers(-3, 9, size=sum(sizes)).astype(float)
     wanted = [sorted(piece.tolist(), reverse=True)[:k] for piece in pieces(values, sizes)]
     got, cuts = largest_within(values, offsets_of(sizes), k)

@@ -522,9 +522,7 @@ def measure_gaps(
         with_pairs = with_pairs or kinds[j] >= 3
         with_sums[gap_keys[j]] |= kinds[j] == 0 or kinds[j] == 2
         with_merit[gap_keys[j]] |= kinds[j] == 2
-    seen = np.zeros(
-        (most + 1 if with_pairs else 1, max(longest, most, MOST_GRADES) + 2), dtype=np.int64
-    )
+    seen = np.zeros((most + 1 if with_pairs else 1, max(longest, most, MOST_GRADES) + 2))
     counts = np.zeros(values.shape[1])
     table = _code_table(n_single, width, parts)
     tally = np.zeros(table.shape[1] if table.shape[1] <= MOST_TALLIED else 0, dtype=np.int64)

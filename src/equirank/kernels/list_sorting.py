@@ -4,7 +4,7 @@ import numpy as np
 
 from .compiled import compiled
 
-__all__ = ["sort_lists"]
+__all__ = ["largest_of_lists", "sort_lists"]
 
 
 #: Rows that are sorted by insertion before they are merged.
@@ -55,3 +55,25 @@ def sort_lists(keys: np.ndarray, offsets: np.ndarray) -> np.ndarray:
             width *= 2
         order[s : s + n] = row[:n]
     return order
+
+
+@compiled
+def largest_of_lists(values: np.ndarray, offsets: np.ndarray, cuts: np.ndarray) -> np.ndarray:
+    """Return the largest values of each list, highest first, as many as ``cuts`` has room for."""
+    found = np.empty(cuts[-1], dtype=values.dtype)
+    for q in range(len(offsets) - 1):
+        first, most = cuts[q], cuts[q + 1] - cuts[q]
+        count = 0
+        for i in range(offsets[q], offsets[q + 1]):
+            value = values[i]
+            if count == most:
+                if not value > found[first + count - 1]:
+                    continue
+                count -= 1
+            at = first + count
+            while at > first and found[at - 1] < value:
+                found[at] = found[at - 1]
+                at -= 1
+            found[at] = value
+            count += 1
+    return found
