@@ -193,7 +193,7 @@ def audit_many_lists(
 
     wanted = [*metrics, *(gate.metric for gate in asked if isinstance(gate, MetricGate))]
     extra = extra_metrics(rows(), wanted) if wanted and has_order(ranking.data) else []
-    options = {"reference": reference, "cross": cross, "ties": ties}
+    options: dict[str, Any] = {"reference": reference, "cross": cross, "ties": ties}
     options["seed"] = settings["random_state"]
     sums = sum_data(ranking, rule=rule, metrics=extra, **options)
     files = [ranking.data] if unpaired is None else [ranking.data, unpaired.data]
@@ -264,7 +264,8 @@ def audit_list_sums(
         raise DataError("metrics must be None for data without score or position")
     second = None
     if unpaired is not None:
-        options = {"level": level, "n_boot": n_boot, "n_permutations": n_permutations}
+        options: dict[str, Any] = {"level": level, "n_boot": n_boot}
+        options["n_permutations"] = n_permutations
         options |= {"rule": _rule(sums), "cross": sums.plan.cross, "seed": plan.seed}
         options["reference"] = sums.plan.reference or None
         second = second_plan(unpaired, plan, lists_differ, options)

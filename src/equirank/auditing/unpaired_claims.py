@@ -10,7 +10,6 @@ import numpy as np
 
 from ..core.errors import DataError
 from ..core.inputs import shown
-from ..core.list_sums import ListSums
 from ..core.outcomes import Decision
 from ..core.random import generator
 from ..core.sums_plan import Survey
@@ -124,7 +123,7 @@ def _effects(plan: Plan, people: People) -> Iterator[tuple[tuple[int, str, int],
     """Yield the effects of a file by partition, quantity and decision."""
     if plan.sums is not None:
         for each in summed_sets(plan, people, plan.sums):
-            yield from _summed_effects(plan, plan.sums, each)
+            yield from _summed_effects(plan, each)
         return
     whole = [each for each in plan.decisions if each.among is None]
     values = make_values(plan.ranking, whole, people, ordered=plan.ordered)
@@ -191,9 +190,7 @@ def _cells(selected: float, m: float, n1: float, n2: float) -> float:
     return min(selected, n1 - selected, m - selected, n2 - (m - selected))
 
 
-def _summed_effects(
-    plan: Plan, sums: ListSums, each: SummedSet
-) -> Iterator[tuple[tuple[int, str, int], Effects]]:
+def _summed_effects(plan: Plan, each: SummedSet) -> Iterator[tuple[tuple[int, str, int], Effects]]:
     """Yield the effects of the comparisons of a set, whose units are buckets of lists."""
     found = each.sums.sums
     for g, at in zip(each.groups, each.index, strict=True):
