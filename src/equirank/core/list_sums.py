@@ -510,7 +510,7 @@ def _extremes(
     few = most_unequal(np.abs(columns["claims"][:, mine, 3]).max(axis=1) / sample.sizes)
     claims = columns["claims"][few, mine]
     differences = np.where(claims[:, :, 0] > 0, claims[:, :, 3], np.nan)
-    gaps = columns["gaps"][np.ix_(few, _targets_of(plan, plan.keys[at]), [0, 1])]
+    gaps = columns["gaps"][few][:, _targets_of(plan, plan.keys[at])]
     values = np.where(gaps[:, :, 1] > 0, gaps[:, :, 0], np.nan)
     found = Extremes(sample.keys[few], sample.labels[few], sample.sizes[few], differences, values)
     return found.most()
