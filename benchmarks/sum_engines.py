@@ -122,7 +122,7 @@ def step(name, path, jobs):
     if name in ("stream", "relation"):
         with tempfile.TemporaryDirectory() as folder:
             small = os.path.join(folder, "small.parquet")
-            make(small, 20_000)
+            make(small, 60_000)
             equirank.list_sums(small, **COLUMNS, n_jobs=1)
     wall, cpu = time.perf_counter(), time.process_time()
     result = STEPS[name](path, jobs)

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from equirank import DataError, as_ranking_data, audit
+from equirank import DataError, as_ranking_data, audit, audit_sums
 from equirank.auditing.unpaired_claims import _welch
+from equirank.core.list_sums import sum_data
 from equirank.core.shuffles import holm, normal_p
 
 QUICK = {"n_boot": 50, "n_permutations": 199, "cross": False, "sensitive": ["sex"]}
@@ -188,3 +189,94 @@ def test_holm_by_hand(p):
     m = len(known)
     expected = np.maximum.accumulate(np.minimum(1, (m - np.arange(m)) * known))
     np.testing.assert_allclose(np.sort(holm(p)[~np.isnan(p)]), expected)
+
+
+def summed(lists, seed, start, effect=0.6, **columns):
+    data = period(lists, 12, effect, seed, start, **columns)
+    del data["query"]
+    query = np.repeat(np.arange(lists) + start, 12)
+    sex = data.pop("sex")
+    outcomes = {name: data.pop(name) for name in [*data] if name != "score"}
+    return as_ranking_data(
+        qid=query, sensitive_features={"sex": sex}, outcomes=outcomes or None, **data
+    )
+
+
+@pytest.mark.parametrize("reference", [None, "sex=m"])
+@pytest.mark.parametrize("other", [60, 2500])
+def test_changes_between_sums_are_those_between_rows(other, reference, monkeypatch):
+    """The estimates are the same; buckets of lists vary as the lists do."""
+    now, before = summed(3000, 1, 0), summed(other, 2, 10_000, effect=0.0)
+    settings = {"n_boot": 50, "n_permutations": 199, "reference": reference}
+    settings |= {"protected": "sex=f", "k": 4}
+    found = audit(now, unpaired=before, **settings)
+    assert found.plan_of_rows is not None  # from sums
+    assert found.facts["unpaired"]["n_queries"] == other
+    monkeypatch.setattr("equirank.auditing.sums_audit.MOST_LISTS", 10**9)
+    rows, sums = changes(audit(now, unpaired=before, **settings)), changes(found)
+    assert rows.keys() == sums.keys()
+    assert len(rows) >= 3
+    for key, wanted in rows.items():
+        claim = sums[key]
+        assert claim.test == "buckets of lists dealt anew between the files"
+        np.testing.assert_allclose(claim.estimate, wanted.estimate, rtol=1e-10)
+        np.testing.assert_allclose(claim.shares, wanted.shares, rtol=1e-10)
+        assert claim.scope == wanted.scope
+        width = (claim.high - claim.low) / (wanted.high - wanted.low)
+        assert 0.85 < width < 1.15
+    assert sums["change of position", "f"].status == "finding"
+
+
+def test_changes_of_decisions_about_some_people_from_sums(monkeypatch):
+    def hired(n, seed):
+        drawn = np.random.default_rng(seed).random(n)
+        return np.where(drawn < 0.2, "", np.where(drawn < 0.6, "yes", "no"))
+
+    now = summed(2600, 3, 0, hired=hired(2600 * 12, 4))
+    before = summed(30, 5, 10_000, hired=hired(30 * 12, 6))
+    few = before.select(slice(0, 8))
+    for other in (before, few):
+        settings = {"unpaired": other, "selected": "hired", "n_boot": 20, "n_permutations": 99}
+        sums = changes(audit(now, **settings))
+        with monkeypatch.context() as patch:
+            patch.setattr("equirank.auditing.sums_audit.MOST_LISTS", 10**9)
+            rows = changes(audit(now, **settings))
+        chosen = [key for key in rows if key[0] == "change of selected"]
+        assert len(chosen) == 3
+        assert other is before or any("Mantel" in sums[key].test for key in chosen)
+        for key in chosen:
+            np.testing.assert_allclose(sums[key].estimate, rows[key].estimate, rtol=1e-10)
+            if other is few:
+                assert sums[key].reason == rows[key].reason
+                np.testing.assert_allclose(
+                    [sums[key].low, sums[key].p], [rows[key].low, rows[key].p], rtol=1e-9
+                )
+
+
+def test_sums_that_cannot_be_compared():
+    first, other = sum_data(summed(2100, 7, 0), k=4), sum_data(summed(2100, 8, 5000), k=3)
+    with pytest.raises(DataError, match="unpaired must be sums with the decisions of the others"):
+        audit_sums(first, unpaired=other, n_boot=0)
+    again = sum_data(summed(2100, 7, 0), k=4)
+    with pytest.raises(DataError, match="unpaired must have other lists"):
+        audit_sums(first, unpaired=again, n_boot=0)
+    assert changes(audit_sums(first, unpaired=again, lists_differ=True, n_boot=0))
+    with pytest.raises(DataError, match="lists_differ must be False without unpaired"):
+        audit_sums(first, lists_differ=True)
+    with pytest.raises(DataError, match="unpaired must be a ListSums, got int"):
+        audit_sums(first, unpaired=3)
+    with pytest.raises(DataError, match="reference groups"):
+        audit_sums(
+            first, unpaired=sum_data(summed(2100, 8, 5000), k=4, reference="sex=m"), n_boot=0
+        )
+
+
+def test_equal_sums_show_no_change():
+    """Findings between equal periods are as rare as the level says."""
+    results = []
+    for seed in range(8):
+        now, before = (sum_data(summed(2100, 50 + seed + s, s)) for s in (0, 10_000))
+        found = changes(audit_sums(now, unpaired=before, n_boot=20, n_permutations=199))
+        results += [claim.p for claim in found.values()]
+    assert 0.2 < np.mean(results) < 0.8
+    assert np.mean(np.array(results) < 0.01) < 0.15

@@ -174,3 +174,28 @@ def test_large_parquet_files_are_logs(days, monkeypatch):
     assert seen == [["day0.parquet"]]
     monkeypatch.setattr(sums_command, "MANY_ROWS", 400)
     assert run("audit", "day0.parquet", *PEOPLE, "--n-boot", 0).exit_code == 0
+
+
+def test_two_periods_are_compared(days):
+    assert run("sums", "day0.parquet", "--out", "day0.sums", *PEOPLE).exit_code == 0
+    like = ["--like", "day0.sums"]
+    assert run("sums", "day1.parquet", "--out", "day1.sums", *PEOPLE, *like).exit_code == 0
+    few = ["--n-boot", 20, "--json", "-"]
+    stored = run("audit", "day1.sums", "--unpaired", "day0.sums", *few)
+    assert stored.exit_code == 0, stored.output
+    found = json.loads(stored.stdout)
+    assert found["facts"]["unpaired"] == {"title": "day0.sums", "n_rows": 400, "n_queries": 40}
+    changes = [claim for claim in found["claims"] if claim["scope"].get("unpaired")]
+    assert changes
+    logs = run("audit", "day1.parquet", "--unpaired", "day0.parquet", *PEOPLE, "--memory", "1GB",
+               *few)  # fmt: skip
+    assert logs.exit_code == 0, logs.output
+    again = [c for c in json.loads(logs.stdout)["claims"] if c["scope"].get("unpaired")]
+    keys = ("quantity", "group", "estimate")
+    assert [[c[k] for k in keys] for c in again] == [[c[k] for k in keys] for c in changes]
+    refused = run("audit", "day1.sums", "--unpaired", "day0.parquet")
+    assert refused.exit_code == 2
+    assert "--unpaired must be stored sums beside stored sums" in refused.stderr
+    same = run("audit", "day1.sums", "--unpaired", "day1.sums")
+    assert same.exit_code == 2
+    assert "unpaired must be sums of another file, got the same" in same.stderr

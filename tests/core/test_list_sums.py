@@ -405,6 +405,20 @@ def test_a_group_that_only_one_side_has():
     assert merged.people == whole.people
 
 
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(("others", "cross"), [(20, True), (150, False)])
+def test_groups_that_no_list_has_change_nothing(shape, others, cross):
+    """With 150 further groups of each, label vectors are too many for a table."""
+    data = made(**shape)
+    plan = plan_of(data, cross=cross)
+    more = tuple(f"x{at}" for at in range(others))
+    wide = replace(plan, groups={name: (*labels, *more) for name, labels in plan.groups.items()})
+    found, wanted = sum_data(data, wide), sum_data(data, plan).regrouped(wide)
+    for name, sums in wanted.sums.items():
+        if name not in ("gaps", "pairs", "pairs_with_others"):  # not measured of so many groups
+            np.testing.assert_allclose(found.sums[name], sums, atol=1e-11, err_msg=name)
+
+
 def test_later_days_take_over_the_plan():
     first = sum_data(made(7, lists=20), k=3)
     day = as_ranking_data(

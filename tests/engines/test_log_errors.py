@@ -129,6 +129,25 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
 
 
+def test_reading_ahead_keeps_order_and_errors():
+    """The next piece is read while one is used, and no further."""
+    read = []
+
+    def pieces(n):
+        for at in range(n):
+            read.append(at)
+            yield at
+        raise DataError("piece 5 is bad")
+
+    found = log_sums.read_ahead(pieces(5))
+    assert next(found) == 0
+    assert next(found) == 1
+    assert max(read) <= 2
+    with pytest.raises(DataError, match="piece 5 is bad"):
+        list(found)
+    assert read == [0, 1, 2, 3, 4]
+
+
 def test_a_torn_list_is_noticed(monkeypatch):
     dask = pytest.importorskip("dask")
     dd = pytest.importorskip("dask.dataframe")

@@ -121,16 +121,35 @@ def wanted_order(keys, sizes):
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
 @pytest.mark.parametrize("levels", [2, 5, 10**6])
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
-def test_sort_within_keeps_the_order_of_equal_keys(sizes, levels, kind):
+@pytest.mark.parametrize("many", [0, segments.MANY])
+def test_sort_within_keeps_the_order_of_equal_keys(sizes, levels, kind, many, monkeypatch):
+    monkeypatch.setattr(segments, "MANY", many)
     keys = np.random.default_rng(3).integers(-levels, levels, size=sum(sizes)).astype(kind)
     assert sort_within(keys, offsets_of(sizes)).tolist() == wanted_order(keys, sizes)
 
 
-def test_sort_within_long_ties_are_stable():
+@pytest.mark.parametrize("many", [0, segments.MANY])
+def test_sort_within_long_ties_are_stable(many, monkeypatch):
+    monkeypatch.setattr(segments, "MANY", many)
     rng = np.random.default_rng(4)
     sizes = [1000, 900, 3]
     keys = rng.integers(0, 3, size=sum(sizes)).astype(float)
     assert sort_within(keys, offsets_of(sizes)).tolist() == wanted_order(keys, sizes)
+
+
+def test_the_compiled_sort_is_that_of_numpy(monkeypatch):
+    rng = np.random.default_rng(8)
+    sizes = [1, 15, 16, 17, 33, 64, 500, 0, 31]
+    keys = rng.normal(size=sum(sizes))
+    keys[rng.random(len(keys)) < 0.1] = np.nan
+    keys[rng.random(len(keys)) < 0.1] = np.inf
+    keys[rng.random(len(keys)) < 0.1] = -np.inf
+    wanted = np.concatenate(
+        [np.argsort(-piece, kind="stable") + end - len(piece)
+         for piece, end in zip(pieces(keys, sizes), np.cumsum(sizes), strict=True)]
+    )  # fmt: skip
+    monkeypatch.setattr(segments, "MANY", 0)
+    assert sort_within(keys, offsets_of(sizes)).tolist() == wanted.tolist()
 
 
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
@@ -142,7 +161,9 @@ def test_sort_values_within(sizes):
 
 @pytest.mark.parametrize("sizes", SHAPES, ids=str)
 @pytest.mark.parametrize("k", [1, 2, 3, 50])
-def test_largest_within(sizes, k):
+@pytest.mark.parametrize("many", [0, segments.MANY])
+def test_largest_within(sizes, k, many, monkeypatch):
+    monkeypatch.setattr(segments, "MANY", many)
     values = np.random.default_rng(7).integers(-3, 9, size=sum(sizes)).astype(float)
     wanted = [sorted(piece.tolist(), reverse=True)[:k] for piece in pieces(values, sizes)]
     got, cuts = largest_within(values, offsets_of(sizes), k)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from equirank.kernels import ties
 from equirank.kernels.ties import average_precision_terms, cascade, first_hit
 
 from ..metrics import twins
@@ -44,7 +45,9 @@ def test_first_hit(k):
 
 
 @pytest.mark.parametrize("k", [None, 1, 3])
-def test_average_precision_terms(k):
+@pytest.mark.parametrize("many", [0, ties.MANY])
+def test_average_precision_terms(k, many, monkeypatch):
+    monkeypatch.setattr(ties, "MANY", many)
     lists, values, offsets, start, begin, end = random_lists(1)
     terms = average_precision_terms(values, start, begin, end)
     for number, (some, sizes) in enumerate(lists):

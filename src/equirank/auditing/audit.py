@@ -52,7 +52,7 @@ def audit(
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
 
     Beyond 2,048 lists or 1,000,000 rows the audit is that of `audit_sums`, unless an option needs
-    every row: scores, a second ranking or file, or an `NDCG` by group.
+    every row: scores, a second ranking, or an `NDCG` by group.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def audit(
     # Late, so that the import of `audit` is quick.
     from .measured import parse_wanted
     from .ranking_audit import audit_ranking
-    from .sums_audit import audit_many_lists, can_be_summed
+    from .sums_audit import audit_many_lists, can_be_summed, sums_suffice
 
     ties, max_groups = given["ties"], given["max_groups"]
     heading = chosen_keywords(HeadingKeywords, given)
@@ -130,21 +130,19 @@ def audit(
     settings = chosen_keywords(SumsAuditKeywords, given) | {"metrics": wanted, "cross": cross}
     settings = {name: value for name, value in settings.items() if name not in heading}
     settings |= {"title": given["title"], "provenance": provenance}
-    only_rows = (other is not None, second is not None, scored, lists_differ)
-    summed = not any(only_rows) and can_be_summed(ranking, rule, wanted, given["gates"])
-    settings["reference"] = given["reference"]
+    settings |= {"reference": given["reference"], "unpaired": second, "lists_differ": lists_differ}
+    settings["unpaired_title"] = unpaired_title
+    summed = other is None and not scored and can_be_summed(ranking, rule, wanted, given["gates"])
+    summed = summed and (second is None or sums_suffice(second, rule))
     with listening(progress):
         if summed:
             return audit_many_lists(ranking, rule=rule, ties=ties, **settings)
         return audit_ranking(
             ranking,
             against=other,
-            unpaired=second,
-            lists_differ=lists_differ,
             rule=rule,
             scored=scored,
             against_title=against_title,
-            unpaired_title=unpaired_title,
             **settings,
         )
 

@@ -79,7 +79,7 @@ def judge_labels(
     """
     by_name = {each.name: each for each in plan.audited}
     if plan.sums is not None:
-        return [_of_sums(plan, by_name, claim) for claim in claims]
+        return [_of_sums(plan, by_name, claim, unpaired) for claim in claims]
     columns = _Columns(plan, before)
     judged = []
     for claim in claims:
@@ -92,15 +92,25 @@ def judge_labels(
     return judged
 
 
-def _of_sums(plan: Plan, by_name: Mapping[str, Audited], claim: Claim) -> Claim:
+def _of_sums(
+    plan: Plan, by_name: Mapping[str, Audited], claim: Claim, unpaired: Plan | None
+) -> Claim:
     """Return a claim from sums over lists, which decide nothing if many labels are unknown."""
     if claim.attribute not in by_name or plan.sums is None or claim.status != "finding":
         return claim
-    share = plan.n_unknown(by_name[claim.attribute]) / max(plan.sums.n_rows, 1)
+    share = _share_unknown(plan, claim.attribute)
+    if unpaired is not None and claim.scope.get("unpaired"):
+        share = max(share, _share_unknown(unpaired, claim.attribute))
     if share <= FEW_UNKNOWN:
         return claim
     reason = f"{percent(share)} of the labels are unknown, and sums over lists have no bounds"
     return _undecided(claim, reason, {"unknown": share, "doubted": 1.0})
+
+
+def _share_unknown(plan: Plan, attribute: str) -> float:
+    """Return the share of people whose label of an attribute is unknown; 1 without it."""
+    each = next((each for each in plan.audited if each.name == attribute), None)
+    return 1.0 if each is None else plan.n_unknown(each) / max(plan.n_rows, 1)
 
 
 def _judged(columns: "_Columns", each: Audited, claim: Claim) -> Claim:

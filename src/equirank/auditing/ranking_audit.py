@@ -10,6 +10,7 @@ from ..core.environment import stage
 from ..core.errors import DataError
 from ..core.evaluate import RESAMPLING, evaluate
 from ..core.evaluation import Evaluation
+from ..core.list_sums import ListSums
 from ..core.metric import Metric
 from ..core.outcomes import DecisionRule
 from ..core.params import Flag, check_params
@@ -34,6 +35,7 @@ from .label_metrics import label_facts
 from .measured import Measured, measure_all
 from .notes import make_facts, make_notes
 from .profiles.profile_report import ProfileReport, profile_report, profile_table
+from .sums_audit import plan_of_sums, rows_of_sums
 from .tables.decision_tables import decisions_table
 from .tables.gap_tables import comparison_table, gaps_table, metrics_table, queries_table
 from .tables.group_tables import (
@@ -54,6 +56,8 @@ __all__ = [
     "ask_profile",
     "audit_ranking",
     "check_resampling",
+    "facts_of",
+    "second_plan",
     "tables_and_notes",
     "with_focus",
 ]
@@ -81,7 +85,7 @@ def audit_ranking(
     reference: Any = None,
     scored: bool = False,
     shown: Any = None,
-    unpaired: Ranking | None = None,
+    unpaired: Ranking | ListSums | None = None,
     unpaired_title: str = "",
     lists_differ: bool = False,
     profile: str | None = None,
@@ -116,7 +120,7 @@ def audit_ranking(
         gains=[metric for metric in metrics if isinstance(metric, NDCG)],
         **settings,
     )
-    second = None if unpaired is None else _second(unpaired, plan, lists_differ, settings)
+    second = None if unpaired is None else second_plan(unpaired, plan, lists_differ, settings)
     comparisons = count_comparisons(rules, plan)
     if comparisons > MANY_GATES and n_permutations:
         plan = replace(plan, n_permutations=max(n_permutations, 40 * comparisons - 1))
@@ -134,12 +138,11 @@ def audit_ranking(
     other = None if against is None else _other(against, measured, metrics)
     facts = make_facts(measured, other, _name(title, ranking), against_title)
     if second is not None:
-        sizes = {"n_rows": second.data.n_rows, "n_queries": second.data.n_queries}
-        facts["unpaired"] = {"title": unpaired_title, **sizes}
+        facts["unpaired"] = facts_of(second, unpaired_title)
     facts["labels"] = {"attributes": label_facts(plan), "rules": label_rules()}
     with stage(1.0, "writing tables"):
         tables, notes = tables_and_notes(measured, other, compared, asked, facts)
-    others = [each.data for each in (against, unpaired) if each is not None]
+    others = [each.data for each in (against, unpaired) if isinstance(each, Ranking)]
     record = provenance.with_inputs(
         ranking.data, *others,
         protected=protected, reference=reference, decisions=[d.name for d in plan.decisions],
@@ -150,8 +153,19 @@ def audit_ranking(
     return AuditResult(facts, compared.claims, tables, notes, record, lambda: measured.plan)
 
 
-def _second(unpaired: Ranking, plan: Plan, lists_differ: bool, settings: dict[str, Any]) -> Plan:
+def facts_of(second: Plan, title: str) -> dict[str, Any]:
+    """Return name and size of a file of other lists."""
+    return {"title": title, "n_rows": second.n_rows, "n_queries": second.n_queries}
+
+
+def second_plan(
+    unpaired: Ranking | ListSums, plan: Plan, lists_differ: bool, settings: dict[str, Any]
+) -> Plan:
     """Return the plan of a file of other lists, with the cutoffs of the first."""
+    if isinstance(unpaired, ListSums) and unpaired.complete:
+        unpaired = rows_of_sums(unpaired)
+    if isinstance(unpaired, ListSums):
+        return _second_sums(unpaired, plan, lists_differ, settings)
     _check_attributes(unpaired, plan, "unpaired")
     rule = settings["rule"]
     options = settings | {"rule": replace(rule, k=plan.ks) if plan.ks else rule}
@@ -160,6 +174,34 @@ def _second(unpaired: Ranking, plan: Plan, lists_differ: bool, settings: dict[st
     if not lists_differ:
         check_lists_differ(plan, second)
     return second
+
+
+def _second_sums(
+    unpaired: ListSums, plan: Plan, lists_differ: bool, settings: dict[str, Any]
+) -> Plan:
+    """Return the plan of sums over other lists, after checking that they compare the same."""
+    names = ("level", "n_boot", "n_permutations", "seed")
+    options = {name: settings[name] for name in names}
+    second = plan_of_sums(unpaired, protected=None, shown=None, **options)
+    _check_attributes(second.ranking, plan, "unpaired")
+    mine, theirs = ([(e.name, e.scope) for e in each.decisions] for each in (plan, second))
+    references = [
+        {e.name: None if e.reference is None else e.groups[e.reference] for e in each.audited}
+        for each in (plan, second)
+    ]
+    what = "decisions" if mine != theirs else "reference groups" if _differ(*references) else ""
+    if what:
+        raise DataError(
+            f"unpaired must be sums with the {what} of the others, got different ones; "
+            "list_sums(like=) takes over the plan of sums"
+        )
+    if not lists_differ:
+        check_lists_differ(plan, second)
+    return second
+
+
+def _differ(mine: dict[str, Any], theirs: dict[str, Any]) -> bool:
+    return any(theirs.get(name) != group for name, group in mine.items() if name in theirs)
 
 
 def _measured(plan: Plan, metrics: list[Metric], measure: Callable[..., Evaluation]) -> Measured:

@@ -21,11 +21,11 @@ from .group_claims import claims_of_set, selected_claim
 from .people import People, Values, find_people, make_values
 from .shuffled_sets import ShuffledSet, shuffle_set
 
-__all__ = ["summed_blocks"]
+__all__ = ["SummedSet", "summed_blocks", "summed_sets"]
 
 
 @dataclass(frozen=True, eq=False)
-class _Set:
+class SummedSet:
     """Comparisons whose labels are shuffled together, and the sums that have them.
 
     Attributes
@@ -56,7 +56,7 @@ def summed_blocks(plan: Plan, people: People, sums: ListSums) -> list[list[Teste
     """Return the claims of an audit from sums, in the blocks of `group_blocks`."""
     names = ("position", "chance", "exposure", *(each.name for each in plan.decisions))
     values = _SummedValues(np.zeros((0, 0)), np.array([name in names[:2] for name in names]), names)
-    sets = list(_sets(plan, people, sums))
+    sets = list(summed_sets(plan, people, sums))
     numbers = sum(len(each.groups) * (3 + each.sums.n_decisions) for each in sets)
     n_draws = n_draws_of(numbers) if plan.n_permutations else 0
     block, chances = list[Tested](), dict[int, float]()
@@ -74,24 +74,24 @@ def summed_blocks(plan: Plan, people: People, sums: ListSums) -> list[list[Teste
     return [block, second]
 
 
-def _sets(plan: Plan, people: People, sums: ListSums) -> Iterator[_Set]:
+def summed_sets(plan: Plan, people: People, sums: ListSums) -> Iterator[SummedSet]:
     """Yield the sets of comparisons: with everyone else together, with a reference one by one."""
-    every = range(len(people.partitions))
+    every = [g for g, part in enumerate(people.partitions) if (part.sides == 1).any()]
     common = [g for g in every if people.partitions[g].against == "rest"]
     index = [_index(plan, people, g) for g in common]
     paired = [(g, people.partitions[g]) for g in every if g not in common]
     if common:
-        yield _Set(sums, common, index)
+        yield SummedSet(sums, common, index)
     for g, part in paired:
-        yield _Set(sums.compared(part.audited.by, part.group), [g], [0])
+        yield SummedSet(sums.compared(part.audited.by, part.group), [g], [0])
     for at in range(sums.n_decisions):
         decided = sums.decided(at)
         if decided is None:
             continue
         if common:
-            yield _Set(decided, common, index, at)
+            yield SummedSet(decided, common, index, at)
         for g, part in paired:
-            yield _Set(sums.compared(part.audited.by, part.group, at), [g], [0], at)
+            yield SummedSet(sums.compared(part.audited.by, part.group, at), [g], [0], at)
 
 
 def _claims_among(
@@ -106,7 +106,7 @@ def _claims_among(
 
 
 def _given_claims(
-    plan: Plan, people: People, sums: ListSums, sets: Sequence[_Set], chances: dict[int, float]
+    plan: Plan, people: People, sums: ListSums, sets: Sequence[SummedSet], chances: dict[int, float]
 ) -> list[Tested]:
     """Return the differences in position given relevance, and given another attribute."""
     block: list[Tested] = []

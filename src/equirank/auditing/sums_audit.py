@@ -24,11 +24,26 @@ if TYPE_CHECKING:
     from .audit_plan import Plan
     from .audit_result import AuditResult
 
-__all__ = ["audit_list_sums", "audit_many_lists", "audit_sums", "can_be_summed"]
+__all__ = [
+    "audit_list_sums",
+    "audit_many_lists",
+    "audit_sums",
+    "can_be_summed",
+    "plan_of_sums",
+    "rows_of_sums",
+    "sums_suffice",
+]
 
 
 @shared_keywords(ComparedKeywords, ResamplingKeywords, HeadingKeywords, SumsAuditKeywords)
-def audit_sums(sums: ListSums, **given: Unpack[SumsAuditKeywords]) -> "AuditResult":
+def audit_sums(
+    sums: ListSums,
+    *,
+    unpaired: ListSums | None = None,
+    lists_differ: bool = False,
+    unpaired_title: str = "the other file",
+    **given: Unpack[SumsAuditKeywords],
+) -> "AuditResult":
     """Audit sums over lists, as `audit` does with rows.
 
     If the sums contain the rows of every list (up to 2,048 lists and 1,000,000 rows), the result is
@@ -40,6 +55,13 @@ def audit_sums(sums: ListSums, **given: Unpack[SumsAuditKeywords]) -> "AuditResu
     ----------
     sums : ListSums
         The sums; attributes, cutoffs and intersections are those of their plan.
+    unpaired : ListSums, optional
+        Sums over other lists to compare with, such as another period or another system, with the
+        same decisions and references: ``list_sums(like=sums)`` makes them so.
+    lists_differ : bool
+        Whether equal labels of lists in ``sums`` and ``unpaired`` are different lists.
+    unpaired_title : str
+        Name of ``unpaired``, for the report.
     metrics : metric, string, or a list of them, optional
         Further metrics that the sums contain.
     n_permutations : int
@@ -68,8 +90,11 @@ def audit_sums(sums: ListSums, **given: Unpack[SumsAuditKeywords]) -> "AuditResu
     from .measured import parse_wanted
     from .ranking_audit import audit_ranking
 
-    if not isinstance(sums, ListSums):
-        raise DataError(f"sums must be a ListSums, got {type(sums).__name__}")
+    for name, each in (("sums", sums), ("unpaired", unpaired)):
+        if not isinstance(each, ListSums) and (name == "sums" or each is not None):
+            raise DataError(f"{name} must be a ListSums, got {type(each).__name__}")
+    if unpaired is not None and set(sums.sources) & set(unpaired.sources):
+        raise DataError("unpaired must be sums of another file, got the same")
     heading = chosen_keywords(HeadingKeywords, given)
     provenance = Provenance.given(**heading).with_inputs(
         ties=sums.plan.ties, sums=list(sums.sources)
@@ -77,27 +102,46 @@ def audit_sums(sums: ListSums, **given: Unpack[SumsAuditKeywords]) -> "AuditResu
     settings: dict[str, Any] = dict(given) | {"metrics": parse_wanted(given["metrics"])}
     settings = {name: value for name, value in settings.items() if name not in heading}
     settings |= {"title": given["title"], "provenance": provenance}
+    settings |= {"unpaired": unpaired, "lists_differ": lists_differ}
+    settings["unpaired_title"] = unpaired_title
     if not sums.complete:
         return audit_list_sums(sums, **settings)
     made = sums.plan
-    rule = DecisionRule(k=made.ks) if made.ks else made.rule
-    ranking = ordered(sums.kept.to_data(made), made.ties, rule)
     return audit_ranking(
-        ranking, against=None, against_title="", rule=rule, cross=made.cross,
+        rows_of_sums(sums), against=None, against_title="", rule=_rule(sums), cross=made.cross,
         reference=made.reference or None, **settings,
     )  # fmt: skip
+
+
+def _rule(sums: ListSums) -> DecisionRule:
+    """Return the rule of sums, with the cutoffs of their plan."""
+    return DecisionRule(k=sums.plan.ks) if sums.plan.ks else sums.plan.rule
+
+
+def rows_of_sums(sums: ListSums) -> Ranking:
+    """Return the rows of sums that have those of every list."""
+    return ordered(sums.kept.to_data(sums.plan), sums.plan.ties, _rule(sums))
 
 
 def can_be_summed(
     ranking: Ranking, rule: DecisionRule, metrics: Sequence[Metric], gates: Sequence[str]
 ) -> bool:
     """Return whether a ranking has so many lists or rows that sums replace it, and they suffice."""
+    many = ranking.data.n_queries > MOST_LISTS or ranking.data.n_rows > MOST_ROWS
+    return many and sums_suffice(ranking, rule, metrics, gates)
+
+
+def sums_suffice(
+    ranking: Ranking,
+    rule: DecisionRule,
+    metrics: Sequence[Metric] = (),
+    gates: Sequence[str] = (),
+) -> bool:
+    """Return whether sums over lists have all that an audit needs."""
     from ..metrics import NDCG
     from .gates import asks_for_scores, read_gate
 
     data = ranking.data
-    if data.n_queries <= MOST_LISTS and data.n_rows <= MOST_ROWS:
-        return False
     if data.n_queries == 1 or ranking.n_draws > 1 or not data.sensitive:
         return False
     if data.score is None and data.position is None and not rule.recorded:
@@ -125,6 +169,7 @@ def audit_many_lists(
     metrics: list[Metric],
     gates: Sequence[str],
     provenance: Provenance,
+    unpaired: Ranking | None = None,
     **settings: Any,
 ) -> "AuditResult":
     """Audit a ranking of many lists through their sums; the parameters are those of `audit`."""
@@ -148,12 +193,17 @@ def audit_many_lists(
 
     wanted = [*metrics, *(gate.metric for gate in asked if isinstance(gate, MetricGate))]
     extra = extra_metrics(rows(), wanted) if wanted and has_order(ranking.data) else []
-    sums = sum_data(
-        ranking, rule=rule, reference=reference, cross=cross, metrics=extra, ties=ties,
-        seed=settings["random_state"],
-    )  # fmt: skip
-    record = provenance.with_inputs(ranking.data)
-    result = audit_list_sums(sums, metrics=metrics, gates=gates, provenance=record, **settings)
+    options: dict[str, Any] = {"reference": reference, "cross": cross, "ties": ties}
+    options["seed"] = settings["random_state"]
+    sums = sum_data(ranking, rule=rule, metrics=extra, **options)
+    files = [ranking.data] if unpaired is None else [ranking.data, unpaired.data]
+    record = provenance.with_inputs(*files)
+    second: Any = unpaired
+    if unpaired is not None and can_be_summed(unpaired, rule, (), ()):
+        second = sum_data(unpaired, rule=_rule(sums), **options)
+    result = audit_list_sums(
+        sums, metrics=metrics, gates=gates, provenance=record, unpaired=second, **settings
+    )
     result.plan_of_rows = rows
     return result
 
@@ -173,16 +223,28 @@ def audit_list_sums(
     shown: Any = None,
     profile: str | None = None,
     leave_out_small: bool = False,
+    unpaired: Ranking | ListSums | None = None,
+    lists_differ: bool = False,
+    unpaired_title: str = "",
 ) -> "AuditResult":
     """Audit sums without the rows of every list; the parameters are those of `audit`."""
     from .audit_result import AuditResult
     from .compared import compare_groups
     from .gates import GroupGate, MetricGate, asks_for_scores, read_gate
     from .notes import make_facts
-    from .ranking_audit import ask_profile, check_resampling, tables_and_notes, with_focus
+    from .ranking_audit import (
+        ask_profile,
+        check_resampling,
+        facts_of,
+        second_plan,
+        tables_and_notes,
+        with_focus,
+    )
     from .summed_measures import measure_sums
 
     check_resampling(n_boot, n_permutations, level, sums.plan.cross)
+    if lists_differ and unpaired is None:
+        raise DataError("lists_differ must be False without unpaired")
     rules = [read_gate(text) for text in gates]
     if asks_for_scores(rules):
         raise DataError("gates of sums must not compare scores, which need every row")
@@ -193,32 +255,42 @@ def audit_list_sums(
                 f"gates of sums must compare with everyone else or the reference that they were "
                 f"made with, got {rule.text!r}"
             )
-    plan = _plan(
+    plan = plan_of_sums(
         sums, protected=protected, shown=shown, level=level, n_boot=n_boot,
         n_permutations=n_permutations, seed=as_seed(random_state),
     )  # fmt: skip
     metrics = [*metrics, *(rule.metric for rule in rules if isinstance(rule, MetricGate))]
     if metrics and not plan.ordered:
         raise DataError("metrics must be None for data without score or position")
+    second = None
+    if unpaired is not None:
+        options: dict[str, Any] = {"level": level, "n_boot": n_boot}
+        options["n_permutations"] = n_permutations
+        options |= {"rule": _rule(sums), "cross": sums.plan.cross, "seed": plan.seed}
+        options["reference"] = sums.plan.reference or None
+        second = second_plan(unpaired, plan, lists_differ, options)
     with stage(0.5, "comparing groups"):
-        compared = compare_groups(plan)
+        compared = compare_groups(plan, None, second)
     with stage(0.8, "measuring"):
         measured: Any = measure_sums(plan, metrics)
         measured = with_focus(measured) if plan.ordered else measured
     asked, provenance = ask_profile(plan, profile, leave_out_small, provenance)
     facts = make_facts(measured, None, "ranking" if title is None else title, "")
+    if second is not None:
+        facts["unpaired"] = facts_of(second, unpaired_title)
     with stage(1.0, "writing tables"):
         tables, notes = tables_and_notes(measured, None, compared, asked, facts)
     record = provenance.with_inputs(
         protected=protected, reference=sums.plan.reference or None,
         decisions=[each.name for each in plan.decisions], k=list(plan.ks), metrics=metrics,
         leave_out_small=leave_out_small, gates=list(gates), cross=sums.plan.cross, level=level,
-        n_boot=n_boot, n_permutations=n_permutations, random_state=plan.seed,
+        lists_differ=lists_differ, n_boot=n_boot, n_permutations=n_permutations,
+        random_state=plan.seed,
     )  # fmt: skip
     return AuditResult(facts, compared.claims, tables, notes, record, None)
 
 
-def _plan(sums: ListSums, **settings: Any) -> "Plan":
+def plan_of_sums(sums: ListSums, **settings: Any) -> "Plan":
     """Return the plan of an audit, with the sample of lists as its ranking."""
     from .audit_plan import make_plan
 
@@ -229,7 +301,7 @@ def _plan(sums: ListSums, **settings: Any) -> "Plan":
         people = sums.sums["totals"][:, made.first[key] : made.first[key + 1], 2].sum(axis=0)
         labels = [label for label, n in zip(made.labels(names), people, strict=True) if n > 0]
         data.keep_crossing(names, tuple(labels))
-    rule = DecisionRule(k=made.ks) if made.ks else made.rule
+    rule = _rule(sums)
     return make_plan(
         ordered(data, made.ties, rule), rule=rule, cross=made.cross, sums=sums,
         reference=made.reference or None, ordered=made.score or made.position, **settings,

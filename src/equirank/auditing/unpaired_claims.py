@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from math import exp, inf, log, sqrt
+from math import exp, inf, isnan, log, sqrt
 from statistics import NormalDist
 from typing import Any
 
@@ -12,6 +12,8 @@ from ..core.errors import DataError
 from ..core.inputs import shown
 from ..core.outcomes import Decision
 from ..core.random import generator
+from ..core.sums_plan import Survey
+from ..kernels.column_names import CLAIM_COLUMNS
 from ..kernels.segments import divide
 from ..reports.claims import Claim, effect_size
 from .audit_plan import Plan
@@ -20,6 +22,7 @@ from .claim_tests import Tested
 from .group_claims import direction_of
 from .people import Partition, People, find_people, make_values
 from .shuffled_sets import shuffle_set
+from .summed_claims import SummedSet, summed_sets
 
 __all__ = ["check_lists_differ", "unpaired_blocks"]
 
@@ -39,22 +42,27 @@ class Effects:
     Attributes
     ----------
     x, y : ndarray
-        Per list: for a mean, its value and 1; for a ratio, the two terms of ``sum x / sum y``. NaN
-        in a list that lacks one of the sides.
+        Per list, or per bucket of sums over lists: for a mean, its value and 1; for a ratio, the
+        two terms of ``sum x / sum y``. NaN in a list that lacks one of the sides.
     ratio : bool
         Whether the effect is the logarithm of ``sum x / sum y``, else it is the mean of x.
-    counts : ndarray of shape (lists, 4) or None
-        Of decisions: selected and number of people of the group, and of the other side.
-    share, length : float
-        Share of the people selected (NaN without decision), and median length of the lists.
+    length : float
+        Median length of the lists.
+    share, variance, expected : float
+        Of decisions: share of the people selected, variance of the logarithm of the Mantel-Haenszel
+        ratio, and smallest expected count of group and other side, selected and not.
+    lists : int or None
+        Number of lists with both sides, if x and y are those of buckets.
     """
 
     x: np.ndarray
     y: np.ndarray
     ratio: bool
-    counts: np.ndarray | None = None
-    share: float = float("nan")
     length: float = float("nan")
+    share: float = float("nan")
+    variance: float = float("nan")
+    expected: float = float("nan")
+    lists: int | None = None
 
     @property
     def estimate(self) -> float:
@@ -69,13 +77,13 @@ class Effects:
     @property
     def n_lists(self) -> int:
         """Number of lists with both sides."""
-        return int((~np.isnan(self.x)).sum())
+        return int((~np.isnan(self.x)).sum()) if self.lists is None else self.lists
 
 
 def check_lists_differ(plan: Plan, other: Plan) -> None:
-    """Raise if a list occurs in both files."""
+    """Raise if a list occurs in both files; of sums over lists, those with rows are compared."""
     shared = set(plan.data.qids.tolist()) & set(other.data.qids.tolist())
-    if plan.data.n_queries == 1 and other.data.n_queries == 1:
+    if plan.n_queries == 1 and other.n_queries == 1:
         return  # two pools without list labels
     if shared:
         label = shown(min(shared, key=str))
@@ -113,6 +121,10 @@ def unpaired_blocks(plan: Plan, people: People, other: Plan) -> list[list[Tested
 
 def _effects(plan: Plan, people: People) -> Iterator[tuple[tuple[int, str, int], Effects]]:
     """Yield the effects of a file by partition, quantity and decision."""
+    if plan.sums is not None:
+        for each in summed_sets(plan, people, plan.sums):
+            yield from _summed_effects(plan, each)
+        return
     whole = [each for each in plan.decisions if each.among is None]
     values = make_values(plan.ranking, whole, people, ordered=plan.ordered)
     sizes = np.diff(plan.data.offsets)
@@ -158,12 +170,66 @@ def _decided(found: Any, g: int, j: int, length: float) -> Effects:
     expected = found.expected[used, g, j]
     a = found.parts[used, g, j] + expected
     b = np.maximum(divide(expected * (n1 + n2), n1) - a, 0.0)
-    counts = np.stack([a, n1, b, n2], axis=1)
-    n = n1 + n2
-    share = float((a + b).sum() / n.sum()) if len(n) else float("nan")
+    m, n = a + b, n1 + n2
+    share = float(m.sum() / n.sum()) if len(n) else float("nan")
     x, y = np.full((2, len(used)), np.nan)
     x[used], y[used] = a * n2 / n, b * n1 / n
-    return Effects(x, y, True, counts, share, length)
+    spread = float(((m * n1 * n2 - a * b * n) / n**2).sum())
+    cells = _cells(float((n1 * m / n).sum()), float(m.sum()), float(n1.sum()), float(n2.sum()))
+    return Effects(x, y, True, length, share, _log_variance(spread, x, y), cells)
+
+
+def _log_variance(spread: float, x: np.ndarray, y: np.ndarray) -> float:
+    """Return the variance of the logarithm of the Mantel-Haenszel ratio."""
+    product = float(np.nansum(x) * np.nansum(y))
+    return spread / product if product > 0 else float("nan")
+
+
+def _cells(selected: float, m: float, n1: float, n2: float) -> float:
+    """Return the smallest expected count, from that of the group's selected and the margins."""
+    return min(selected, n1 - selected, m - selected, n2 - (m - selected))
+
+
+def _summed_effects(plan: Plan, each: SummedSet) -> Iterator[tuple[tuple[int, str, int], Effects]]:
+    """Yield the effects of the comparisons of a set, whose units are buckets of lists."""
+    found = each.sums.sums
+    for g, at in zip(each.groups, each.index, strict=True):
+        columns = found["claims"][:, at]
+        n, used = columns[:, 0], columns[:, 0] > 0
+        counts = found["lengths"][:, 1 + at].astype(int).tolist()
+        lengths = dict(zip(each.sums.lengths.tolist(), counts, strict=True))
+        median = Survey({}, lengths).median if used.any() else float("nan")
+        known: dict[str, Any] = {"length": median, "lists": int(n.sum())}
+        if plan.ordered and each.decision < 0:
+            above = 0.5 * n - columns[:, CLAIM_COLUMNS.index("chance")]
+            yield (
+                (g, "position", 0),
+                Effects(_of_buckets(above, n), np.ones(len(n)), False, **known),
+            )
+            exposed = (columns[:, CLAIM_COLUMNS.index(name)] for name in ("observed", "expected"))
+            x, y = (np.where(used, part, np.nan) for part in exposed)
+            yield (g, "exposure", 0), Effects(x, y, True, **known)
+        for key, decision in enumerate(plan.decisions):
+            if (decision.among is None) != (each.decision < 0) or each.decision not in (-1, key):
+                continue
+            j = 0 if each.decision >= 0 else key
+            x, y, a, b = columns[:, len(CLAIM_COLUMNS) + 4 * j :][:, :4].T
+            m, n1, n2 = float((a + b).sum()), float(columns[:, 1].sum()), float(columns[:, 2].sum())
+            spread, selected = float(found["decided"][j, at, 0]), float(found["decided"][j, at, 3])
+            share = m / (n1 + n2) if used.any() else float("nan")
+            known |= {"share": share, "variance": _log_variance(spread, x, y)}
+            known["expected"] = _cells(selected, m, n1, n2)
+            x, y = (np.where(used, part, np.nan) for part in (x, y))
+            yield (g, "selected", key), Effects(x, y, True, **known)
+
+
+def _of_buckets(total: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Return values of buckets whose mean is that over lists, and that vary as its influences."""
+    used = n > 0
+    mean = total.sum() / n.sum() if used.any() else float("nan")
+    found = np.full(len(n), np.nan)
+    found[used] = mean + (total - mean * n)[used] / n[used].mean()
+    return found
 
 
 def _first(
@@ -181,7 +247,7 @@ def _first(
         partition.against,
         scope=scope,
         unit="ratio" if new.ratio else "chance",
-        test="lists dealt anew between the files",
+        test=f"{_units(new, old)} dealt anew between the files",
         block="iii",
         level=plan.level,
     )
@@ -208,6 +274,11 @@ def _first(
         also=also,
     )
     return replace(claim, reason=_unlike(plan, new, old) if new.ratio else _drawless(plan))
+
+
+def _units(*files: Effects | None) -> str:
+    buckets = any(each is not None and each.lists is not None for each in files)
+    return "buckets of lists" if buckets else "lists"
 
 
 def _drawless(plan: Plan) -> str:
@@ -315,13 +386,13 @@ def _ends(plan: Plan, difference: float, error: float, free: float, ratio: bool)
 
 def _few_lists(plan: Plan, claim: Claim, new: Effects, old: Effects) -> Tested:
     """Return the claim of fewer than 10 lists on a side, tested if it is about a decision."""
-    if new.counts is None or old.counts is None:
+    if isnan(new.expected) or isnan(old.expected):
         reason = f"fewer than {FEWEST_EFFECTS} lists on one side"
         return _untested(replace(claim, status="cannot_tell", reason=reason))
-    if min(_expected(new.counts), _expected(old.counts)) < FEWEST_EXPECTED:
+    if min(new.expected, old.expected) < FEWEST_EXPECTED:
         reason = f"fewer than {FEWEST_EFFECTS} lists on one side, and too few people"
         return _untested(replace(claim, status="cannot_tell", reason=reason))
-    error = sqrt(_log_variance(new.counts) + _log_variance(old.counts))
+    error = sqrt(new.variance + old.variance)
     difference = log(new.estimate / old.estimate)
     pairs = []
     for level in (plan.level, max(2.0 * plan.level - 1.0, 0.0)):
@@ -333,19 +404,3 @@ def _few_lists(plan: Plan, claim: Claim, new: Effects, old: Effects) -> Tested:
         **Ends.of(pairs, "people").fields,
     )
     return Tested(claim, difference / error if error > 0 else float("nan"), np.empty(0), error)
-
-
-def _expected(counts: np.ndarray) -> float:
-    """Return the smallest expected count of group and other side, selected and not."""
-    a, n1, b, n2 = counts.T
-    m, n = a + b, n1 + n2
-    cells = [(side * part / n).sum() for side in (n1, n2) for part in (m, n - m)]
-    return float(min(cells))
-
-
-def _log_variance(counts: np.ndarray) -> float:
-    """Return the variance of the logarithm of the Mantel-Haenszel ratio."""
-    a, n1, b, n2 = counts.T
-    n = n1 + n2
-    top, bottom = (a * n2 / n).sum(), (b * n1 / n).sum()
-    return float((((a + b) * n1 * n2 - a * b * n) / n**2).sum() / (top * bottom))

@@ -29,6 +29,7 @@ from .sums import is_log, is_stored, log_sums, stored_sums
 
 if TYPE_CHECKING:
     from ..auditing.audit_result import AuditResult
+    from ..core.list_sums import ListSums
     from ..core.outcomes import DecisionRule
 
 __all__ = ["audit"]
@@ -148,7 +149,6 @@ def audit(
                 "id": ids,
                 "against": beside.against,
             }
-            rows_only |= {"unpaired": beside.unpaired, "lists_differ": beside.lists_differ}
             rows_only |= {"probabilities": told.probabilities, "label-error": told.errors}
             _refuse(rows_only | {"true-label": told.verified}, files)
             named = asdict(columns) | {"sensitive": columns.sensitive or None, "k": rule.k}
@@ -156,7 +156,7 @@ def audit(
             named["reference"] = ways.reference or None
             settings["profile"] = beside.profile
             settings["leave_out_small"] = beside.leave_out_small
-            result = _audit_lists(files, reading, named, settings, rules)
+            result = _audit_lists(files, reading, named, settings, rules, beside)
         else:
             settings |= way | asdict(ways) | {"stages": names or None, "ties": treatment.ties}
             # A relevance is a judgement of people: it counts only if it is named.
@@ -191,6 +191,7 @@ def _audit_lists(
     named: dict[str, Any],
     settings: dict[str, Any],
     rules: Sequence[Any],
+    beside: Beside,
 ) -> "AuditResult":
     """Return the audit of a log, or of stored sums."""
     from ..auditing.gates import MetricGate, with_gate_references
@@ -198,14 +199,35 @@ def _audit_lists(
 
     if all(map(is_stored, files)):
         _refuse_columns(named, files[0])
-        return audit_sums(stored_sums(files), **settings)
+        first = stored_sums(files)
+        return audit_sums(first, **_second(first, reading, None, beside), **settings)
     asked = [str(rule.metric) for rule in rules if isinstance(rule, MetricGate)]
     wanted = [*(settings["metrics"] or ()), *asked]
     more = {"metrics": wanted or None, "random_state": settings["random_state"]}
     more["protected"] = settings["protected"] if wanted else None
     more["reference"] = with_gate_references(named["reference"], rules)
-    summed = log_sums(files, reading, **named | more)
-    return audit_sums(summed, **settings | {"title": settings["title"] or _log_name(files)})
+    first = log_sums(files, reading, **named | more)
+    settings["title"] = settings["title"] or _log_name(files)
+    return audit_sums(first, **_second(first, reading, named, beside), **settings)
+
+
+def _second(
+    first: "ListSums", reading: options.Reading, named: dict[str, Any] | None, beside: Beside
+) -> dict[str, Any]:
+    """Return the sums of a file of other lists, as arguments of `audit_sums`."""
+    given: dict[str, Any] = {"lists_differ": beside.lists_differ}
+    path = beside.unpaired
+    if path is None:
+        return given
+    if is_stored(path):
+        other = stored_sums([path])
+    elif named is None:
+        raise CommandError(f"--unpaired must be stored sums beside stored sums, got {path}")
+    else:
+        columns = ("query", "score", "relevance", "position", "sensitive", "missing_relevance")
+        known = {name: named[name] for name in (*columns, "max_groups", "memory")}
+        other = log_sums([path], reading, like=first, **known)
+    return given | {"unpaired": other, "unpaired_title": os.path.basename(os.path.normpath(path))}
 
 
 def _audit_rows(

@@ -1,11 +1,13 @@
 """The columns of a block of lists, as the kernel of sums measures them."""
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 
 from ..kernels.column_names import CLAIM_COLUMNS, TOTAL_COLUMNS
 from ..kernels.discounts import discounts
+from .inputs import frozen
 from .sums_plan import SumsPlan
 
 __all__ = ["BUCKETS", "Block", "Layout", "fold_lists", "measure_columns", "prefix_grid"]
@@ -17,6 +19,7 @@ BUCKETS = 1024
 LONGEST_PREFIX = 20_000
 
 
+@cache
 def prefix_grid(longest: int = LONGEST_PREFIX) -> np.ndarray:
     """Return the lengths of prefixes: 1 to 60, then steps of 2%.
 
@@ -28,7 +31,7 @@ def prefix_grid(longest: int = LONGEST_PREFIX) -> np.ndarray:
     found = list(range(1, 61))
     while found[-1] < longest:
         found.append(max(found[-1] + 1, round(found[-1] * 1.02)))
-    return np.array([length for length in found if length <= longest], dtype=np.int64)
+    return frozen(np.array([length for length in found if length <= longest], dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,8 +147,8 @@ def measure_columns(
     }
     shapes: dict[str, tuple[int, ...]] = {
         "mean": (groups, 3 + extra),
-        "covariance": (groups, 3 + extra, groups, 3 + extra),
-        "given_covariance": (designs, groups, 2, groups, 2),
+        "covariance": (groups, 3 + extra, groups * (3 + extra)),
+        "given_covariance": (designs, groups, 2, groups * 2),
         "third": (1 + designs, groups, 3 + extra),
         "fourth": (1 + designs, groups, 3 + extra),
         "decided": (extra, groups, 6),
@@ -161,17 +164,19 @@ def measure_columns(
     measure_lists(
         *block.slots, everyone, block.extra, layout.parts, layout.width, layout.first, sums,
         np.array(layout.ks, dtype=np.int64), np.array(layout.limits), layout.trend, *designs_of,
-        grid, *columns.values(), *found.values(),
+        grid.copy(), *columns.values(), *found.values(),
     )  # fmt: skip
+    found["covariance"] = found["covariance"].reshape(groups, 3 + extra, groups, 3 + extra)
+    found["given_covariance"] = found["given_covariance"].reshape(designs, groups, 2, groups, 2)
     return columns, found
 
 
 def fold_lists(columns: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Add the columns of lists to their buckets."""
-    bucket = (keys % np.uint64(BUCKETS)).astype(np.int64)
-    order = np.argsort(bucket, kind="stable")
-    present, first = np.unique(bucket[order], return_index=True)
+    from ..kernels.list_columns import add_to_buckets
+
     found = np.zeros((BUCKETS, *columns.shape[1:]))
+    bucket = (keys % np.uint64(BUCKETS)).astype(np.int64)
     if columns.size:
-        found[present] = np.add.reduceat(columns[order], first, axis=0)
+        add_to_buckets(columns.reshape(len(keys), -1), bucket, found.reshape(BUCKETS, -1))
     return found

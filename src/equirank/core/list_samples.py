@@ -13,7 +13,7 @@ from .data import RankingData
 if TYPE_CHECKING:
     from .sums_plan import SumsPlan
 
-__all__ = ["Extremes", "ListSample"]
+__all__ = ["Extremes", "ListSample", "most_unequal"]
 
 
 #: Most lists and rows of the sample with the smallest keys.
@@ -161,6 +161,14 @@ class ListSample:
         )
 
 
+def most_unequal(size: np.ndarray) -> np.ndarray:
+    """Return the lists that may be among the 500 with the largest difference, by index."""
+    if len(size) <= 4 * MOST_EXTREME:
+        return np.arange(len(size))
+    edge = np.partition(size, len(size) - MOST_EXTREME)[len(size) - MOST_EXTREME]
+    return np.flatnonzero(size >= edge - 1e-11)
+
+
 @dataclass(frozen=True, eq=False)
 class Extremes:
     """The most unequal lists of one attribute.
@@ -192,10 +200,7 @@ class Extremes:
         """Return the most unequal lists, at most 500."""
         size = np.nan_to_num(np.abs(self.differences) / self.sizes[:, None], nan=-1.0)
         largest = size.max(axis=1, initial=-1.0)
-        few = np.arange(len(largest))
-        if len(largest) > 4 * MOST_EXTREME:  # leave out what cannot be among them before sorting
-            edge = np.partition(largest, len(largest) - MOST_EXTREME)[len(largest) - MOST_EXTREME]
-            few = np.flatnonzero(largest >= edge - 1e-11)
+        few = most_unequal(largest)
         order = few[np.lexsort((self.keys[few], -np.round(largest[few], 12)))]
         return self.take(order[:MOST_EXTREME])
 

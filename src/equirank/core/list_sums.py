@@ -29,7 +29,7 @@ from .block_columns import Block, Layout, fold_lists, measure_columns
 from .data import BLOCK, RankingData
 from .errors import DataError
 from .list_keys import list_keys
-from .list_samples import Extremes, ListSample
+from .list_samples import Extremes, ListSample, most_unequal
 from .metric import GroupMetric, Metric, measure
 from .per_list import PerList
 from .ranking import Ranking
@@ -48,7 +48,7 @@ from .sums_views import (
     spread,
     spread_groups,
 )
-from .twins import KINDS, canonical_slots, kernel_gaps, twin_means
+from .twins import KINDS, canonical_slots, kernel_gaps, tested_gaps, twin_means
 
 __all__ = [
     "BUCKETED",
@@ -62,7 +62,7 @@ __all__ = [
 #: A group is rare if at most this many lists contain it; their rows are stored.
 MOST_RARE = 512
 #: Lists measured at once, which bounds the memory of their columns.
-LISTS_AT_ONCE = 4096
+LISTS_AT_ONCE = 8192
 #: Those with one row per bucket.
 BUCKETED = ("totals", "claims", "adjusted", "gaps", "metrics")
 
@@ -460,8 +460,9 @@ def _metrics(ranking: Ranking, plan: SumsPlan) -> np.ndarray:
     )
     for at, (metric, values) in enumerate(zip(chosen, measure(chosen, ranking), strict=True)):
         metric.refuse_undefined(data, values)
-        mean = twins[metric] if isinstance(metric, GroupMetric) else None
-        found[:, at] = _tested(values.value, mean)
+        value = values.value
+        mean = twins[metric] if isinstance(metric, GroupMetric) else np.full_like(value, np.nan)
+        found[:, at] = tested_gaps(value[:, None], mean[:, None])[:, 0]
     return found
 
 
@@ -477,7 +478,7 @@ def _measured(block: Block, plan: SumsPlan) -> tuple[dict[str, np.ndarray], dict
         block.slots, block.keys, layout.parts, layout.width, plan.sizes, gaps,
         step=plan.step, n_twins=plan.n_twins, seed=plan.seed,
     )  # fmt: skip
-    columns["gaps"] = _tested(values, twins)
+    columns["gaps"] = tested_gaps(values, twins)
     return columns, found
 
 
@@ -502,27 +503,17 @@ def _people(codes: np.ndarray, plan: SumsPlan) -> dict[tuple[int, ...], int]:
     return people
 
 
-def _tested(values: np.ndarray, twins: np.ndarray | None) -> np.ndarray:
-    """Return value, defined, d = value - mean of twins, its square, and whether d is defined."""
-    found = np.zeros((*values.shape, 5))
-    defined = ~np.isnan(values)
-    found[..., 0], found[..., 1] = np.where(defined, values, 0.0), defined
-    if twins is not None:
-        tested = defined & ~np.isnan(twins)
-        d = np.where(tested, values - twins, 0.0)
-        found[..., 2], found[..., 3], found[..., 4] = d, d * d, tested
-    return found
-
-
 def _extremes(
     plan: SumsPlan, at: int, sample: ListSample, columns: dict[str, np.ndarray]
 ) -> Extremes:
     mine = slice(*plan.first[at : at + 2].tolist())
-    claims = columns["claims"][:, mine]
+    few = most_unequal(np.abs(columns["claims"][:, mine, 3]).max(axis=1) / sample.sizes)
+    claims = columns["claims"][few, mine]
     differences = np.where(claims[:, :, 0] > 0, claims[:, :, 3], np.nan)
-    gaps = columns["gaps"][:, _targets_of(plan, plan.keys[at])]
+    gaps = columns["gaps"][few][:, _targets_of(plan, plan.keys[at])]
     values = np.where(gaps[:, :, 1] > 0, gaps[:, :, 0], np.nan)
-    return Extremes(sample.keys, sample.labels, sample.sizes, differences, values).most()
+    found = Extremes(sample.keys[few], sample.labels[few], sample.sizes[few], differences, values)
+    return found.most()
 
 
 def _recoded(data: RankingData, name: str, labels: Sequence[Any]) -> np.ndarray:

@@ -11,7 +11,7 @@ from .list_keys import list_keys
 from .metric import GroupMetric, permuted
 from .ranking import Ranking
 
-__all__ = ["KINDS", "canonical_slots", "kernel_gaps", "twin_means"]
+__all__ = ["KINDS", "canonical_slots", "kernel_gaps", "tested_gaps", "twin_means"]
 
 
 #: Numbers of the gaps in the kernel.
@@ -59,6 +59,15 @@ def kernel_gaps(
         np.uint64(seed), values, means, pairs, others, first,
     )  # fmt: skip
     return values, means, pairs, others
+
+
+def tested_gaps(values: np.ndarray, twins: np.ndarray) -> np.ndarray:
+    """Return value, defined, d = value - mean of twins, its square, and whether d is defined."""
+    from ..kernels.gap_columns import write_tested
+
+    found = np.zeros((*values.shape, 5))
+    write_tested(values, twins, found)
+    return found
 
 
 def canonical_slots(ranking: Ranking) -> np.ndarray:

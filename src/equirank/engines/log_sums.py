@@ -39,6 +39,7 @@ __all__ = [
     "LogMeasure",
     "LogOptions",
     "in_canonical_order",
+    "read_ahead",
     "refuse_stable",
     "row_keys",
     "sum_stream",
@@ -304,6 +305,15 @@ def _threaded(
                 each.cancel()
 
 
+def read_ahead(pieces: Iterator[LogPiece]) -> Iterator[LogPiece]:
+    """Yield pieces while another thread reads the next one."""
+    with ThreadPoolExecutor(1) as pool:
+        waiting: Future[LogPiece | None] = pool.submit(next, pieces, None)
+        while (piece := waiting.result()) is not None:
+            waiting = pool.submit(next, pieces, None)
+            yield piece
+
+
 def row_keys(rows: Any) -> np.ndarray:
     """Return a 64-bit number of the list of each checked row, for spilling."""
     found = np.zeros(rows.num_rows, dtype=np.uint64)
@@ -333,22 +343,35 @@ def sum_stream(
     columns = columns.open()
     survey = LogSurvey()
     try:
-        pieces = _watched(stream, columns.surveyed, options.rows, "Surveying")
+        pieces = _watched(stream, columns.surveyed, options, "Surveying")
         checked = (columns.checked(piece, survey=True) for piece in pieces)
         _add_blocks(survey, checked, columns, options)
     except ScatteredLists:
         return _spilled(stream, columns, options)
     measure = options.measure(survey, columns, stream.name)
-    pieces = _watched(stream, columns.needed, options.rows, "Measuring")
+    pieces = _watched(stream, columns.needed, options, "Measuring")
     total = ListSums.total(measure.of_pieces(pieces, options.n_jobs))
     stream.check_unchanged()
     survey.check(total.n_rows, total.n_lists, stream.name)
     return total, measure
 
 
-def _watched(stream: ArrowStream, names: Sequence[str], rows: int, word: str) -> Iterator[LogPiece]:
-    """Yield the pieces of a stream beside a progress bar."""
-    pieces = stream.read(names, rows)
+def _read(stream: ArrowStream, names: Sequence[str], rows: int) -> Iterator[LogPiece]:
+    """Yield the pieces of a stream; if a file is damaged because it changed, say so."""
+    try:
+        yield from stream.read(names, rows)
+    except DataError:
+        stream.check_unchanged()
+        raise
+
+
+def _watched(
+    stream: ArrowStream, names: Sequence[str], options: LogOptions, word: str
+) -> Iterator[LogPiece]:
+    """Yield the pieces of a stream beside a progress bar; with several threads, one reads ahead."""
+    pieces = _read(stream, names, options.rows)
+    if options.n_jobs > 1:
+        pieces = read_ahead(pieces)
     return progress(pieces, word, stream.n_rows, rows=lambda piece: piece.n_rows)
 
 
@@ -374,7 +397,7 @@ def _spilled(
     if stream.n_rows is not None:
         n_files = n_partitions(stream.n_rows, 8 * len(columns.needed), options.memory)
     with Spill(n_files, row_keys) as files:
-        pieces = _watched(stream, columns.needed, options.rows, "Sorting")
+        pieces = _watched(stream, columns.needed, options, "Sorting")
         files.write((columns.checked(piece) for piece in pieces), stream.n_rows)
         stream.check_unchanged()
         survey = LogSurvey()

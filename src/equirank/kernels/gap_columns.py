@@ -4,17 +4,17 @@ import numpy as np
 
 from .compiled import compiled
 from .counted_random import below, key_of, random_bits
-from .list_columns import sort_cells
+from .list_columns import MOST_VECTORS, sort_cells
 
-__all__ = ["deal_labels", "measure_gaps"]
+__all__ = ["deal_labels", "measure_gaps", "write_tested"]
 
 
 #: Most grades of relevance that are counted one by one; more are counted by sorted trees.
 MOST_GRADES = 64
 #: A normaliser below this is that of a cut through the whole list, which is 0.
 ROUNDING = 1e-14
-#: Most label vectors whose groups are looked up in a table.
-MOST_VECTORS = 1 << 14
+#: Most label vectors that are sorted by counting.
+MOST_TALLIED = 256
 
 
 @compiled(reordered=True)
@@ -329,6 +329,7 @@ def _sorted_vectors(
     n_single: int,
     width: np.ndarray,
     unknown: bool,
+    tally: np.ndarray,
     cell: np.ndarray,
     order: np.ndarray,
     ends: np.ndarray,
@@ -336,14 +337,25 @@ def _sorted_vectors(
 ) -> int:
     """Sort the label vectors among people with the same attributes known; return their number.
 
-    ``order`` receives the slots by pattern, ``ends`` the ends of the patterns.
+    ``order`` receives the slots by pattern, ``ends`` the ends of the patterns. ``tally`` has a
+    place for every label vector, or none if there are many.
     """
     if not unknown:
         for i in range(n):
             order[i] = i
         ends[0] = n
-        dealt[:n] = vector[:n]
-        dealt[:n].sort()
+        if len(tally) == 0:
+            dealt[:n] = vector[:n]
+            dealt[:n].sort()
+            return 1
+        for i in range(n):
+            tally[vector[i]] += 1
+        at = 0
+        for v in range(len(tally)):
+            for _ in range(tally[v]):
+                dealt[at] = v
+                at += 1
+            tally[v] = 0
         return 1
     for i in range(n):
         mask, rest = 0, vector[i]
@@ -510,11 +522,10 @@ def measure_gaps(
         with_pairs = with_pairs or kinds[j] >= 3
         with_sums[gap_keys[j]] |= kinds[j] == 0 or kinds[j] == 2
         with_merit[gap_keys[j]] |= kinds[j] == 2
-    seen = np.zeros(
-        (most + 1 if with_pairs else 1, max(longest, most, MOST_GRADES) + 2), dtype=np.int64
-    )
+    seen = np.zeros((most + 1 if with_pairs else 1, max(longest, most, MOST_GRADES) + 2))
     counts = np.zeros(values.shape[1])
     table = _code_table(n_single, width, parts)
+    tally = np.zeros(table.shape[1] if table.shape[1] <= MOST_TALLIED else 0, dtype=np.int64)
     weights = np.zeros(longest + 1)
     for cut in range(2, longest + 1):
         weights[cut] = 1.0 / np.log2(cut)
@@ -544,7 +555,7 @@ def measure_gaps(
             else:
                 if draw == 1:
                     n_cells = _sorted_vectors(
-                        n, vector, n_single, width, unknown, cell, order, ends, dealt
+                        n, vector, n_single, width, unknown, tally, cell, order, ends, dealt
                     )
                 key = key_of(key_of(seed, keys[q]), np.uint64(draw))
                 _relabel(dealt, ends, n_cells, key)
@@ -632,7 +643,7 @@ def deal_labels(
     n_slots, n_single = codes.shape
     found = np.empty((n_twins, n_slots, n_single), dtype=np.int64)
     vector, dealt = np.zeros(n_slots, dtype=np.int64), np.zeros(n_slots, dtype=np.int64)
-    cell = np.zeros(n_slots, dtype=np.int64)
+    cell, tally = np.zeros(n_slots, dtype=np.int64), np.zeros(0, dtype=np.int64)
     ends, order = np.zeros(1 << n_single, dtype=np.int64), np.zeros(n_slots, dtype=np.int64)
     for q in range(len(offsets) - 1):
         s, n = offsets[q], offsets[q + 1] - offsets[q]
@@ -642,7 +653,9 @@ def deal_labels(
             for a in range(n_single):
                 vector[i] = vector[i] * (width[a] + 1) + codes[s + i, a] + 1
                 unknown = unknown or codes[s + i, a] < 0
-        n_cells = _sorted_vectors(n, vector, n_single, width, unknown, cell, order, ends, dealt)
+        n_cells = _sorted_vectors(
+            n, vector, n_single, width, unknown, tally, cell, order, ends, dealt
+        )
         for draw in range(1, n_twins + 1):
             key = key_of(key_of(seed, keys[q]), np.uint64(draw))
             _relabel(dealt, ends, n_cells, key)
@@ -652,3 +665,15 @@ def deal_labels(
                     found[draw - 1, s + order[i], a] = rest % (width[a] + 1) - 1
                     rest //= width[a] + 1
     return found
+
+
+@compiled(reordered=True)
+def write_tested(values: np.ndarray, twins: np.ndarray, found: np.ndarray) -> None:
+    """Write value, defined, d = value - mean of twins, its square, and whether d is defined."""
+    for q in range(values.shape[0]):
+        for t in range(values.shape[1]):
+            value, d = values[q, t], values[q, t] - twins[q, t]
+            if not np.isnan(value):
+                found[q, t, 0], found[q, t, 1] = value, 1.0
+            if not np.isnan(d):
+                found[q, t, 2], found[q, t, 3], found[q, t, 4] = d, d * d, 1.0

@@ -3,6 +3,9 @@
 A list has slots in ranked order; tied slots form a block and share the means of its positions. A
 key is an attribute or two crossed ones, and its groups have consecutive numbers. The columns of a
 list depend on its own slots alone, and not on their order within tied blocks.
+
+People with the same labels are measured together: slots are added up by label vector, and label
+vectors by group, so that a further key costs little.
 """
 
 import numpy as np
@@ -10,7 +13,13 @@ import numpy as np
 from .column_names import CLAIM_COLUMNS, TOTAL_COLUMNS
 from .compiled import compiled
 
-__all__ = ["canonical_order", "measure_lists", "sort_cells"]
+__all__ = ["MOST_VECTORS", "add_to_buckets", "canonical_order", "measure_lists", "sort_cells"]
+
+
+#: Most label vectors that are looked up in a table; beyond, every slot counts as one of its own.
+MOST_VECTORS = 1 << 14
+#: A number of people below this is that of none; the least is 1 over the length of a prefix.
+ROUNDING = 1e-7
 
 
 @compiled(reordered=True)
@@ -35,110 +44,189 @@ def _fill(
     first_slot: int,
     n: int,
     shown: int,
-    codes: np.ndarray,
     extra: np.ndarray,
-    parts: np.ndarray,
-    width: np.ndarray,
-    first: np.ndarray,
     discount_sums: np.ndarray,
     ks: np.ndarray,
     values: np.ndarray,
-    group: np.ndarray,
-    pattern: np.ndarray,
 ) -> bool:
-    """Fill values, groups and patterns of a list; return whether every label is known.
-
-    The values are position, exposure (mean 1), decisions, and per key the position among people
-    with a known label, divided by their number.
-    """
-    n_ks, n_keys = len(ks), len(parts)
-    n_decisions = n_ks + extra.shape[1]
-    all_known = True
+    """Fill position, exposure (mean 1) and decisions of a list; return whether slots are tied."""
+    n_ks = len(ks)
+    tied = False
     whole = 0.0
     for i in range(n):
-        slot = first_slot + i
-        b, e = begin[slot] - first_slot, end[slot] - first_slot
-        values[i, 0] = (b + e + 1) / 2.0
-        visible = i < shown
-        values[i, 1] = (discount_sums[e] - discount_sums[b]) / (e - b) if visible else 0.0
-        whole += values[i, 1]
-        for j in range(n_ks):
-            inside = min(ks[j], e) - min(ks[j], b)
-            values[i, 2 + j] = inside / (e - b) if visible else 0.0
-        for j in range(extra.shape[1]):
-            values[i, 2 + n_ks + j] = extra[slot, j]
-        mask = 0
-        for a in range(codes.shape[1]):
-            mask = 2 * mask + (1 if codes[slot, a] < 0 else 0)
-        pattern[i] = mask
-        all_known = all_known and mask == 0
-        for k in range(n_keys):
-            one, other = codes[slot, parts[k, 0]], 0
-            if parts[k, 1] >= 0:
-                other = codes[slot, parts[k, 1]]
-                code = one * width[parts[k, 1]] + other
-            else:
-                code = one
-            group[i, k] = -1 if one < 0 or other < 0 else first[k] + code
+        b, e = begin[first_slot + i] - first_slot, end[first_slot + i] - first_slot
+        values[0, i] = (b + e + 1) / 2.0
+        value = discount_sums[e] - discount_sums[b]
+        if e - b > 1:
+            tied = True
+            value /= e - b
+        value = value if i < shown else 0.0
+        values[1, i] = value
+        whole += value
+    scale = n / whole if whole > 0 else 0.0
     for i in range(n):
-        values[i, 1] = values[i, 1] * n / whole if whole > 0 else 0.0
-    for k in range(n_keys):
-        column = 2 + n_decisions + k
-        if all_known:
-            for i in range(n):
-                values[i, column] = values[i, 0] / n
-            continue
+        values[1, i] *= scale
+    for j in range(n_ks):
+        k = min(ks[j], shown)
+        for i in range(n):
+            values[2 + j, i] = 1.0 if i < k else 0.0
+        if tied and ks[j] < n:
+            b = begin[first_slot + ks[j] - 1] - first_slot
+            e = end[first_slot + ks[j] - 1] - first_slot
+            for i in range(b, min(e, shown)):
+                values[2 + j, i] = (min(ks[j], e) - b) / (e - b)
+    for j in range(extra.shape[1]):
+        for i in range(n):
+            values[2 + n_ks + j, i] = extra[first_slot + i, j]
+    return tied
+
+
+@compiled(reordered=True)
+def _find_vectors(
+    n: int,
+    codes: np.ndarray,
+    parts: np.ndarray,
+    width: np.ndarray,
+    first: np.ndarray,
+    table: np.ndarray,
+    mixed: np.ndarray,
+    vector: np.ndarray,
+    people: np.ndarray,
+    pattern: np.ndarray,
+    labels: np.ndarray,
+    group: np.ndarray,
+) -> int:
+    """Assign numbers to the label vectors of a list, and return how many there are.
+
+    ``vector`` receives that of each slot. Of each vector, ``people`` receives their number,
+    ``pattern`` which attributes are unknown, ``labels`` the labels from 1 on, ``group`` the group
+    of each key or -1. ``table`` has -1 for every vector, before and after.
+    """
+    n_single, n_vectors = codes.shape[1], 0
+    for i in range(n):
+        code = 0
+        v = -1
+        if len(table):
+            for a in range(n_single):
+                code = code * (width[a] + 1) + codes[i, a] + 1
+            v = table[code]
+        if v < 0:
+            v = n_vectors
+            n_vectors += 1
+            if len(table):
+                table[code] = v
+            mixed[v], people[v], mask = code, 0.0, 0
+            for a in range(n_single):
+                mask = 2 * mask + (1 if codes[i, a] < 0 else 0)
+                labels[v, a] = codes[i, a] + 1
+            pattern[v] = mask
+            for k in range(len(parts)):
+                one, other = codes[i, parts[k, 0]], 0
+                if parts[k, 1] >= 0:
+                    other = codes[i, parts[k, 1]]
+                    found = one * width[parts[k, 1]] + other
+                else:
+                    found = one
+                group[v, k] = -1 if one < 0 or other < 0 else first[k] + found
+        vector[i] = v
+        people[v] += 1.0
+    for v in range(n_vectors if len(table) else 0):
+        table[mixed[v]] = -1
+    return n_vectors
+
+
+@compiled(reordered=True)
+def _fill_chances(
+    end: np.ndarray,
+    first_slot: int,
+    n: int,
+    vector: np.ndarray,
+    group: np.ndarray,
+    n_plain: int,
+    values: np.ndarray,
+) -> None:
+    """Fill per key the position among people with a known label, divided by their number."""
+    for k in range(group.shape[1]):
         before, i = 0, 0
         while i < n:
             last = end[first_slot + i] - first_slot
             inside = 0
             for j in range(i, last):
-                inside += 1 if group[j, k] >= 0 else 0
+                inside += 1 if group[vector[j], k] >= 0 else 0
             for j in range(i, last):
-                values[j, column] = (2 * before + inside + 1) / 2.0
+                values[n_plain + k, j] = (2 * before + inside + 1) / 2.0
             before += inside
             i = last
+        scale = 1.0 / before if before > 0 else 0.0
         for i in range(n):
-            values[i, column] = values[i, column] / before if before > 0 else 0.0
-    return all_known
+            values[n_plain + k, i] *= scale
 
 
-# Long, since the sums of a list share its one pass over the rows.
+@compiled(reordered=True)
+def _sum_vectors(
+    n: int,
+    n_vectors: int,
+    vector: np.ndarray,
+    values: np.ndarray,
+    n_used: int,
+    y: np.ndarray,
+    vector_sums: np.ndarray,
+) -> None:
+    """Add up the values of the slots of each label vector, and last their relevance."""
+    for v in range(n_vectors):
+        vector_sums[v] = 0.0
+    for j in range(n_used):
+        for i in range(n):
+            vector_sums[vector[i], j] += values[j, i]
+    last = vector_sums.shape[1] - 1
+    for i in range(n if len(y) else 0):
+        vector_sums[vector[i], last] += y[i]
+
+
+# Long, since the sums of a list share its one pass over the groups.
 @compiled(reordered=True)
 def _add_totals(
     n: int,
-    values: np.ndarray,
+    n_vectors: int,
+    vector_sums: np.ndarray,
+    vector_people: np.ndarray,
     group: np.ndarray,
-    y: np.ndarray,
+    scale: float,
     first: np.ndarray,
     sums: np.ndarray,
+    whole: np.ndarray,
+    lost: np.ndarray,
     totals: np.ndarray,
     claims: np.ndarray,
     decided: np.ndarray,
     unknown: np.ndarray,
 ) -> None:
-    """Write totals and comparisons of a list; ``sums`` are those of each group (then people, y)."""
+    """Write totals and comparisons of a list; ``sums`` are those of each group (then people, y).
+
+    ``scale`` turns positions into chances; 0 if chances have values of their own.
+    """
     n_keys = len(first) - 1
     n_decisions = totals.shape[1] - len(TOTAL_COLUMNS)
     n_values = 2 + n_decisions
     chance, people, relevance = n_values, n_values + 1, n_values + 2
-    whole = np.zeros(n_values + 3)
+    last = vector_sums.shape[1] - 1
+    sums[:] = 0.0
     for k in range(n_keys):
         whole[:] = 0.0
-        lost = np.zeros(n_values + 1)
-        for i in range(n):
-            g = group[i, k]
+        lost[:] = 0.0
+        for v in range(n_vectors):
+            g = group[v, k]
             if g < 0:
                 for j in range(n_values):
-                    lost[j] += values[i, j]
-                lost[n_values] += 1.0
+                    lost[j] += vector_sums[v, j]
+                lost[n_values] += vector_people[v]
                 continue
             for j in range(n_values):
-                sums[g, j] += values[i, j]
-            sums[g, chance] += values[i, n_values + k]
-            sums[g, people] += 1.0
-            if len(y):
-                sums[g, relevance] += y[i]
+                sums[g, j] += vector_sums[v, j]
+            if scale == 0:
+                sums[g, chance] += vector_sums[v, n_values + k]
+            sums[g, people] += vector_people[v]
+            sums[g, relevance] += vector_sums[v, last]
         if lost[n_values] > 0:
             unknown[k, 0] += lost[n_values]
             unknown[k, 1] += 1.0
@@ -147,9 +235,12 @@ def _add_totals(
             for j in range(n_decisions):
                 unknown[k, 4 + j] += lost[2 + j]
         for g in range(first[k], first[k + 1]):
+            if scale > 0:
+                sums[g, chance] = sums[g, 0] * scale
             for j in range(n_values + 3):
                 whole[j] += sums[g, j]
         size = whole[people]
+        per_size = 1.0 / size
         for g in range(first[k], first[k + 1]):
             m = sums[g, people]
             if m == 0:
@@ -165,7 +256,7 @@ def _add_totals(
             rest = size - m
             if rest == 0:
                 continue
-            share = m / size
+            share = m * per_size
             f = size / (m * rest)
             claims[g, 0], claims[g, 1], claims[g, 2] = 1.0, m, rest
             claims[g, 3] = f * (sums[g, 0] - share * whole[0])
@@ -175,15 +266,17 @@ def _add_totals(
                 a, both = sums[g, 2 + j], whole[2 + j]
                 b = max(both - a, 0.0)
                 at = len(CLAIM_COLUMNS) + 4 * j
-                claims[g, at], claims[g, at + 1] = a * rest / size, b * m / size
+                claims[g, at], claims[g, at + 1] = a * rest * per_size, b * share
                 claims[g, at + 2], claims[g, at + 3] = a, b
-                decided[j, g, 0] += (both * m * rest - a * b * size) / size**2
-                decided[j, g, 1] += a * (rest - b) / size
-                decided[j, g, 2] += b * (m - a) / size
+                decided[j, g, 0] += (both * m * rest - a * b * size) * per_size * per_size
+                decided[j, g, 1] += a * (rest - b) * per_size
+                decided[j, g, 2] += b * (m - a) * per_size
                 decided[j, g, 3] += share * both
                 decided[j, g, 5] += m * b / rest
                 if size > 1:
-                    decided[j, g, 4] += m * rest * both * (size - both) / (size**2 * (size - 1))
+                    decided[j, g, 4] += (
+                        share * rest * both * (size - both) * per_size / (size - 1.0)
+                    )
 
 
 @compiled(reordered=True)
@@ -214,119 +307,202 @@ def sort_cells(cell: np.ndarray, n: int, counts: np.ndarray, order: np.ndarray) 
 
 
 @compiled(reordered=True)
-def _fourth_moment(n: float, m: float, s2: float, s4: float) -> float:
-    """Return the fourth central moment of a sum over m of n numbers, drawn without replacement."""
-    second = m * (n - m) / (n * (n - 1.0)) * s2
-    if n == 2:
-        return second * second
-    if n == 3:
-        return s4 / 3.0
-    inner = (n * (n + 1.0) - 6.0 * m * (n - m)) * s4 + 3.0 * (m - 1.0) * (n - m - 1.0) * s2 * s2
-    return m * (n - m) / (n * (n - 1.0) * (n - 2.0) * (n - 3.0)) * inner
+def _find_compared(
+    claims: np.ndarray,
+    first: np.ndarray,
+    scale: float,
+    here: np.ndarray,
+    key_of: np.ndarray,
+    place_of: np.ndarray,
+    weight: np.ndarray,
+) -> int:
+    """Assign numbers to the compared groups of a list, and return how many there are.
+
+    If most groups are, each keeps its number. ``here`` and ``key_of`` receive group and key of
+    each number, ``place_of`` the number of each group (-1 if it is not compared), and ``weight``
+    the factor of each compared sum.
+    """
+    n_groups = len(claims)
+    count = 0
+    for g in range(n_groups):
+        count += 1 if claims[g, 0] > 0 else 0
+    dense = 2 * count >= n_groups
+    count = 0
+    for k in range(len(first) - 1):
+        for g in range(first[k], first[k + 1]):
+            place_of[g] = -1
+            if claims[g, 0] > 0:
+                place_of[g] = count
+            elif not dense:
+                continue
+            f = 0.0
+            if claims[g, 0] > 0:
+                f = (claims[g, 1] + claims[g, 2]) / (claims[g, 1] * claims[g, 2])
+            here[count], key_of[count] = g, k
+            weight[count] = 1.0 if f > 0 else 0.0
+            weight[count, 0] = f
+            weight[count, 1] = f * scale
+            count += 1
+    return count
+
+
+@compiled(reordered=True)
+def _centre(
+    plain: bool,
+    order: np.ndarray,
+    values: np.ndarray,
+    active: np.ndarray,
+    centred: np.ndarray,
+    spread: np.ndarray,
+    power3: np.ndarray,
+    power4: np.ndarray,
+) -> None:
+    """Write the values of the slots of a cell less their means, and sums of their powers."""
+    size = len(order)
+    for a in range(len(active)):
+        u = active[a]
+        total = 0.0
+        if plain:
+            for at in range(size):
+                total += values[u, at]
+                centred[u, at] = values[u, at]
+        else:
+            for at in range(size):
+                centred[u, at] = values[u, order[at]]
+                total += centred[u, at]
+        mean = total / size
+        second = third = fourth = 0.0
+        for at in range(size):
+            x = centred[u, at] - mean
+            centred[u, at] = x
+            second += x * x
+            third += x * x * x
+            fourth += x * x * x * x
+        spread[u, u], power3[u], power4[u] = second, third, fourth
+        for b in range(a):
+            w = active[b]
+            product = 0.0
+            for at in range(size):
+                product += centred[u, at] * centred[w, at]
+            spread[u, w] = spread[w, u] = product
 
 
 @compiled(reordered=True)
 def _add_cumulants(
     size: int,
-    here: np.ndarray,
-    here_key: np.ndarray,
-    column: np.ndarray,
-    collinear: bool,
-    scale: float,
-    claims: np.ndarray,
+    n_here: int,
     member: np.ndarray,
+    key_of: np.ndarray,
+    column: np.ndarray,
+    n_columns: int,
     spread: np.ndarray,
     power3: np.ndarray,
     power4: np.ndarray,
     third: np.ndarray,
     fourth: np.ndarray,
 ) -> None:
-    """Add the third and fourth cumulants of the differences of the groups of a cell."""
-    for a in range(len(here)):
-        g, k = here[a], here_key[a]
-        m = member[g]
-        if m == size:
+    """Add the third and fourth cumulants of the sums over the groups of a cell.
+
+    These are sums over m of n numbers that are drawn without replacement.
+    """
+    if size == 1:
+        return
+    n = float(size)
+    two = 1.0 / (n * (n - 1.0))
+    three = two / (n - 2.0) if size > 2 else 0.0
+    four = three / (n - 3.0) if size > 3 else 0.0
+    for a in range(n_here):
+        m = member[a]
+        if m == 0 or m == size:
             continue
-        f = (claims[g, 1] + claims[g, 2]) / (claims[g, 1] * claims[g, 2])
-        for j in range(column.shape[1]):
-            u = column[k, j]
-            weight = f if j < 2 else 1.0
-            if collinear and j == 1:
-                u, weight = 0, weight * scale
-            s2 = spread[u, u]
-            second = m * (size - m) / (size * (size - 1.0)) * s2
-            if size > 2:
-                factor = m * (size - m) * (size - 2.0 * m)
-                factor /= size * (size - 1.0) * (size - 2.0)
-                third[g, j] += weight**3 * factor * power3[u]
-            moment = _fourth_moment(float(size), m, s2, power4[u])
-            fourth[g, j] += weight**4 * (moment - 3.0 * second * second)
+        both = m * (n - m)
+        second = both * two
+        of_third = both * (n - 2.0 * m) * three
+        if size > 3:
+            of_fourth = both * four * (n * (n + 1.0) - 6.0 * both)
+            of_square = both * four * 3.0 * (m - 1.0) * (n - m - 1.0)
+        elif size == 3:
+            of_fourth, of_square = 1.0 / 3.0, 0.0
+        else:
+            of_fourth, of_square = 0.0, second * second
+        of_square -= 3.0 * second * second
+        for j in range(n_columns):
+            u = column[key_of[a], j]
+            third[a, j] += of_third * power3[u]
+            fourth[a, j] += of_fourth * power4[u] + of_square * spread[u, u] * spread[u, u]
 
 
 @compiled(reordered=True)
 def _add_covariance(
-    size: int,
-    here: np.ndarray,
-    here_key: np.ndarray,
-    column: np.ndarray,
-    collinear: bool,
-    scale: float,
-    claims: np.ndarray,
-    member: np.ndarray,
-    joint: np.ndarray,
+    n_here: int,
+    overlap: np.ndarray,
+    weight: np.ndarray,
     spread: np.ndarray,
+    column: np.ndarray,
+    same: bool,
+    here: np.ndarray,
+    key_of: np.ndarray,
+    terms: np.ndarray,
+    tile: np.ndarray,
     covariance: np.ndarray,
 ) -> None:
-    """Add the covariance of the differences of the groups of a cell."""
+    """Add ``overlap * weight * weight * spread`` of the compared sums, and clear ``overlap``.
+
+    ``covariance`` has the last two axes, group and column, in one. ``same`` says that every key
+    compares the same columns.
+    """
     n_compared = column.shape[1]
-    for a in range(len(here)):
-        g, k = here[a], here_key[a]
-        m = member[g]
-        f = (claims[g, 1] + claims[g, 2]) / (claims[g, 1] * claims[g, 2])
-        for b in range(a + 1):
-            h, other = here[b], here_key[b]
-            f_other = (claims[h, 1] + claims[h, 2]) / (claims[h, 1] * claims[h, 2])
-            both = m if g == h else 0.0
-            if k > other:
-                both = joint[g, h]
-            elif k < other:
-                both = joint[h, g]
-            overlap = (both - m * member[h] / size) / (size - 1.0)
+    built = -1
+    for a in range(n_here):
+        k = key_of[a]
+        if overlap[a, a] == 0:
+            overlap[a, : a + 1] = 0.0
+            continue
+        if built < 0 or (k != built and not same):
             for j in range(n_compared):
-                u = column[k, j]
-                weight = overlap * (f if j < 2 else 1.0)
-                if collinear and j == 1:
-                    u, weight = 0, weight * scale
-                for i in range(n_compared):
-                    v = column[other, i]
-                    second_weight = f_other if i < 2 else 1.0
-                    if collinear and i == 1:
-                        v, second_weight = 0, second_weight * scale
-                    term = weight * second_weight * spread[u, v]
-                    if g >= h:
-                        covariance[g, j, h, i] += term
-                    else:
-                        covariance[h, i, g, j] += term
+                for b in range(n_here):
+                    for i in range(n_compared):
+                        u, w = column[k, j], column[key_of[b], i]
+                        tile[j, b * n_compared + i] = spread[u, w]
+            built = k
+        for b in range(a + 1):
+            for i in range(n_compared):
+                terms[b * n_compared + i] = overlap[a, b] * weight[b, i]
+            overlap[a, b] = 0.0
+        g = here[a]
+        for j in range(n_compared):
+            own = weight[a, j]
+            if here[n_here - 1] == n_here - 1:  # no group is left out up to here
+                for t in range((a + 1) * n_compared):
+                    covariance[g, j, t] += own * tile[j, t] * terms[t]
+            else:
+                for b in range(a + 1):
+                    at = here[b] * n_compared
+                    for i in range(n_compared):
+                        t = b * n_compared + i
+                        covariance[g, j, at + i] += own * tile[j, t] * terms[t]
 
 
 # Long, since the moments of all cells of a list are sums over the same loops.
 @compiled(reordered=True)
 def _add_moments(
-    n: int,
-    cell: np.ndarray,
-    values: np.ndarray,
+    plain: bool,
+    order: np.ndarray,
+    ends: np.ndarray,
+    vector: np.ndarray,
     group: np.ndarray,
+    values: np.ndarray,
     active: np.ndarray,
     column: np.ndarray,
-    collinear: bool,
+    same: bool,
     n_used: int,
     left_out: int,
     n_adjusted: int,
-    claims: np.ndarray,
-    order: np.ndarray,
-    ends: np.ndarray,
-    joint: np.ndarray,
-    member: np.ndarray,
+    here: np.ndarray,
+    key_of: np.ndarray,
+    place_of: np.ndarray,
+    weight: np.ndarray,
+    work: tuple[np.ndarray, ...],
     adjusted: np.ndarray,
     covariance: np.ndarray,
     third: np.ndarray,
@@ -336,92 +512,222 @@ def _add_moments(
 
     Parameters
     ----------
-    cell : ndarray
-        Slots with the same number exchange their labels.
+    plain : bool
+        Whether there is one cell, of all slots in their order.
+    order, ends : ndarray
+        Slots by cell, whose labels are exchanged, and the end of each cell.
+    vector, group : ndarray
+        Label vector of each slot; group of each vector in each key.
     active : ndarray
         The columns of ``values`` with moments.
     column : ndarray of shape (n_keys, n_compared)
         The columns that are compared in each key; the first two are differences of means.
-    collinear : bool
-        Whether the values beyond the active ones are positions divided by n.
+    same : bool
+        Whether every key compares the same columns.
     n_used, left_out : int
         The first keys are compared, without the one left out.
     n_adjusted : int
         How many of the compared sums less their means are wanted.
-    claims : ndarray
-        The comparisons of the list, whose first columns are lists, people and others.
+    here, key_of, place_of, weight : ndarray
+        The compared groups, as `_find_compared` numbers them.
+    work : tuple of ndarray
+        Arrays for the work; those of numbers 7 to 12 are 0 before and after.
     adjusted : ndarray of shape (n_groups, at least n_adjusted)
         Receives the compared sums minus their means over shuffles.
     """
-    n_keys = column.shape[0]
-    n_values, n_active = values.shape[1], len(active)
-    mean, power3, power4 = np.zeros(n_values), np.zeros(n_values), np.zeros(n_values)
-    spread = np.zeros((n_values, n_values))
-    here = np.zeros(n * n_keys, dtype=np.int64)
-    here_key = np.zeros(n * n_keys, dtype=np.int64)
-    centred = np.zeros(n_values)
-    scale = 1.0 / n
-    n_cells = sort_cells(cell, n, ends, order)
+    centred, spread, power3, power4, touched, terms, tile = work[:7]
+    count, by_vector, members, overlap, cubes, fourths = work[7:13]
+    n_compared, member = column.shape[1], members[0]
+    n_here = _n_used(here, key_of, n_used)
     start = 0
-    for c in range(n_cells):
+    for c in range(len(ends)):
         stop = ends[c]
         size = stop - start
-        for a in range(n_active):
-            u = active[a]
-            total = 0.0
-            for at in range(start, stop):
-                total += values[order[at], u]
-            mean[u] = total / size
-            power3[u] = power4[u] = 0.0
-            for b in range(n_active):
-                spread[u, active[b]] = 0.0
-        count = 0
+        _centre(plain, order[start:stop], values, active, centred, spread, power3, power4)
+        n_touched = 0
         for at in range(start, stop):
-            i = order[at]
-            for a in range(n_active):
-                u = active[a]
-                x = values[i, u] - mean[u]
-                centred[u] = x
-                power3[u] += x * x * x
-                power4[u] += x * x * x * x
-                for b in range(a + 1):
-                    spread[u, active[b]] += x * centred[active[b]]
-            for k in range(n_keys):
-                g = group[i, k]
-                if g < 0 or claims[g, 0] == 0 or k >= n_used or k == left_out:
+            v = vector[at if plain else order[at]]
+            if count[v] == 0:
+                touched[n_touched] = v
+                n_touched += 1
+            count[v] += 1.0
+        for a in range(len(active) if n_adjusted else 0):
+            u = active[a]
+            for at in range(size):
+                by_vector[vector[at if plain else order[start + at]], u] += centred[u, at]
+        per_pair = 1.0 / max(size - 1.0, 1.0)
+        for t in range(n_touched):
+            v = touched[t]
+            for k in range(n_used):
+                g = group[v, k]
+                a = place_of[g] if g >= 0 else -1
+                if a < 0 or k == left_out:
                     continue
-                if member[g] == 0:
-                    here[count], here_key[count] = g, k
-                    count += 1
-                member[g] += 1.0
-                for other in range(k):
-                    h = group[i, other]
-                    if h >= 0 and claims[h, 0] > 0 and other != left_out:
-                        joint[g, h] += 1.0
-                f = (claims[g, 1] + claims[g, 2]) / (claims[g, 1] * claims[g, 2])
+                member[a] += count[v]
                 for j in range(n_adjusted):
-                    if collinear and j == 1:
-                        adjusted[g, 1] += f * centred[0] * scale
-                    else:
-                        adjusted[g, j] += (f if j < 2 else 1.0) * centred[column[k, j]]
-        for a in range(n_active):
-            for b in range(a):
-                spread[active[b], active[a]] = spread[active[a], active[b]]
-        if size > 1:
-            _add_cumulants(
-                size, here[:count], here_key, column, collinear, scale, claims, member, spread,
-                power3, power4, third, fourth,
-            )  # fmt: skip
-            _add_covariance(
-                size, here[:count], here_key, column, collinear, scale, claims, member, joint,
-                spread, covariance,
-            )  # fmt: skip
-        for a in range(count):
-            for b in range(count):
-                joint[here[a], here[b]] = 0.0
-        for a in range(count):
-            member[here[a]] = 0.0
+                    adjusted[g, j] += weight[a, j] * by_vector[v, column[k, j]]
+            _add_overlap(v, count[v] * per_pair, group, n_used, left_out, place_of, overlap)
+            count[v] = 0.0
+            for a in range(len(active) if n_adjusted else 0):
+                by_vector[v, active[a]] = 0.0
+        _take_overlap(size, per_pair, n_here, member, overlap)
+        _add_cumulants(
+            size, n_here, member, key_of, column, n_compared, spread, power3, power4, cubes, fourths
+        )
+        _add_covariance(
+            n_here, overlap, weight, spread, column, same, here, key_of, terms, tile, covariance
+        )
+        member[:n_here] = 0.0
         start = stop
+    _add_weighted(n_here, n_compared, here, weight, cubes, fourths, third, fourth)
+
+
+@compiled(reordered=True)
+def _n_used(here: np.ndarray, key_of: np.ndarray, n_used: int) -> int:
+    """Return how many of the compared groups are those of the first keys."""
+    n_here = len(here)
+    while n_here > 0 and key_of[n_here - 1] >= n_used:
+        n_here -= 1
+    return n_here
+
+
+@compiled(reordered=True)
+def _add_overlap(
+    v: int,
+    part: float,
+    group: np.ndarray,
+    n_used: int,
+    left_out: int,
+    place_of: np.ndarray,
+    overlap: np.ndarray,
+) -> None:
+    """Add a part to the overlap of every two compared groups of a label vector."""
+    for k in range(n_used):
+        g = group[v, k]
+        a = place_of[g] if g >= 0 else -1
+        if a < 0 or k == left_out:
+            continue
+        overlap[a, a] += part
+        for other in range(k):
+            h = group[v, other]
+            b = place_of[h] if h >= 0 else -1
+            if b >= 0 and other != left_out:
+                overlap[a, b] += part
+
+
+@compiled(reordered=True)
+def _take_overlap(
+    size: int, per_pair: float, n_here: int, member: np.ndarray, overlap: np.ndarray
+) -> None:
+    """Subtract the overlap of every two groups of a cell that chance alone would make."""
+    for a in range(n_here):
+        part = member[a] * per_pair / size
+        for b in range(a + 1 if part > 0 else 0):
+            overlap[a, b] -= part * member[b]
+
+
+@compiled(reordered=True)
+def _add_weighted(
+    n_here: int,
+    n_compared: int,
+    here: np.ndarray,
+    weight: np.ndarray,
+    cubes: np.ndarray,
+    fourths: np.ndarray,
+    third: np.ndarray,
+    fourth: np.ndarray,
+) -> None:
+    """Add the cumulants of weighted sums, and clear those of the sums."""
+    for a in range(n_here):
+        for j in range(n_compared):
+            w = weight[a, j]
+            third[here[a], j] += w * w * w * cubes[a, j]
+            fourth[here[a], j] += w * w * w * w * fourths[a, j]
+            cubes[a, j] = fourths[a, j] = 0.0
+
+
+# Long, since the moments of all cells of a list are sums over the same loops.
+@compiled(reordered=True)
+def _add_position_moments(
+    n: int,
+    n_vectors: int,
+    cell: np.ndarray,
+    n_cells: int,
+    vector: np.ndarray,
+    group: np.ndarray,
+    position: np.ndarray,
+    column: np.ndarray,
+    n_used: int,
+    left_out: int,
+    here: np.ndarray,
+    key_of: np.ndarray,
+    place_of: np.ndarray,
+    weight: np.ndarray,
+    work: tuple[np.ndarray, ...],
+    adjusted: np.ndarray,
+    covariance: np.ndarray,
+    third: np.ndarray,
+    fourth: np.ndarray,
+) -> None:
+    """Do what `_add_moments` does for positions alone, whose overlaps of cells can be added.
+
+    ``cell`` has a number below ``n_cells`` for every slot.
+    """
+    spread, power3, power4, terms, tile = work[1], work[2], work[3], work[5], work[6]
+    count, by_vector, members, overlap, cubes, fourths = work[7:13]
+    n_here = _n_used(here, key_of, n_used)
+    cells = work[13]
+    cells[:] = 0.0
+    mean, size, second, cube, quartic = cells[0], cells[1], cells[2], cells[3], cells[4]
+    for i in range(n):
+        mean[cell[i]] += position[i]
+        size[cell[i]] += 1.0
+    for c in range(n_cells):
+        mean[c] /= max(size[c], 1.0)
+    for i in range(n):
+        c = cell[i]
+        x = position[i] - mean[c]
+        by_vector[vector[i], 0] += x
+        x2 = x * x
+        second[c] += x2
+        cube[c] += x2 * x
+        quartic[c] += x2 * x2
+    for c in range(n_cells):
+        mean[c] = second[c] / max(size[c] - 1.0, 1.0)  # the part of a pair from here on
+    for i in range(n):
+        count[vector[i]] += mean[cell[i]]
+    for k in range(n_used):
+        if k != left_out:
+            for i in range(n):
+                a = place_of[group[vector[i], k]]
+                if a >= 0:
+                    members[cell[i], a] += 1.0
+    for v in range(n_vectors):
+        for k in range(n_used):
+            g = group[v, k]
+            a = place_of[g]
+            if a >= 0 and k != left_out:
+                adjusted[g, 0] += weight[a, 0] * by_vector[v, 0]
+                adjusted[g, 1] += weight[a, 1] * by_vector[v, 0]
+        _add_overlap(v, count[v], group, n_used, left_out, place_of, overlap)
+        count[v] = by_vector[v, 0] = 0.0
+    for c in range(n_cells):
+        if size[c] == 0:
+            continue
+        spread[0, 0], power3[0], power4[0] = second[c], cube[c], quartic[c]
+        _take_overlap(int(size[c]), mean[c], n_here, members[c], overlap)
+        _add_cumulants(
+            int(size[c]), n_here, members[c], key_of, column, 1, spread, power3, power4, cubes,
+            fourths,
+        )  # fmt: skip
+        members[c, :n_here] = 0.0
+    spread[0, 0] = 1.0
+    _add_covariance(
+        n_here, overlap, weight, spread, column, True, here, key_of, terms, tile, covariance
+    )
+    for a in range(n_here):
+        cubes[a, 1], fourths[a, 1] = cubes[a, 0], fourths[a, 0]
+    _add_weighted(n_here, 2, here, weight, cubes, fourths, third, fourth)
 
 
 @compiled(reordered=True)
@@ -444,8 +750,10 @@ def _add_means(claims: np.ndarray, adjusted: np.ndarray, mean: np.ndarray) -> No
 
 
 @compiled(reordered=True)
-def _without_trend(n: int, y: np.ndarray, active: np.ndarray, values: np.ndarray) -> None:
-    """Remove from some values of a list their linear trend on the ranks of the relevance."""
+def _without_trend(
+    n: int, y: np.ndarray, active: np.ndarray, values: np.ndarray, changed: np.ndarray
+) -> None:
+    """Write some values of a list without their linear trend on the ranks of the relevance."""
     order = np.argsort(y, kind="mergesort")
     rank = np.zeros(n)
     i = 0
@@ -459,31 +767,31 @@ def _without_trend(n: int, y: np.ndarray, active: np.ndarray, values: np.ndarray
     square = 0.0
     for i in range(n):
         square += rank[i] * rank[i]
-    if square == 0:
-        return
     for u in active:
         product = 0.0
         for i in range(n):
-            product += rank[i] * values[i, u]
+            product += rank[i] * values[u, i]
+        slope = product / square if square > 0 else 0.0
         for i in range(n):
-            values[i, u] -= product / square * rank[i]
+            changed[u, i] = values[u, i] - slope * rank[i]
 
 
 @compiled(reordered=True)
 def _add_prefixes(
-    begin: np.ndarray,
     end: np.ndarray,
     first_slot: int,
     shown: int,
+    vector: np.ndarray,
     group: np.ndarray,
     totals: np.ndarray,
     first: np.ndarray,
     grid: np.ndarray,
+    before: np.ndarray,
+    inside: np.ndarray,
     by_group: np.ndarray,
     by_key: np.ndarray,
 ) -> None:
     """Add the share of each group in each prefix, its share of the list, and who is known."""
-    before, inside = np.zeros(first[-1]), np.zeros(first[-1])
     for k in range(len(first) - 1):
         size = 0.0
         for g in range(first[k], first[k + 1]):
@@ -495,8 +803,9 @@ def _add_prefixes(
             for g in range(first[k], first[k + 1]):
                 inside[g] = 0.0
             for j in range(i, last):
-                if group[j, k] >= 0:
-                    inside[group[j, k]] += 1.0
+                g = group[vector[j], k]
+                if g >= 0:
+                    inside[g] += 1.0
             while at < len(grid) and grid[at] <= min(last, shown):
                 part = (grid[at] - i) / (last - i)
                 known = 0.0
@@ -516,18 +825,94 @@ def _add_prefixes(
 
 
 @compiled(reordered=True)
+def _count_places(
+    end: np.ndarray,
+    first_slot: int,
+    n: int,
+    tied: bool,
+    vector: np.ndarray,
+    group: np.ndarray,
+    totals: np.ndarray,
+    first: np.ndarray,
+    inside: np.ndarray,
+    places: np.ndarray,
+    ends: np.ndarray,
+) -> None:
+    """Count the group at each position of a list whose labels are known, ties in equal shares.
+
+    The counts of a list are taken back at its end, where ``ends`` receives the share of each group
+    in the list.
+    """
+    for k in range(group.shape[1]):
+        if not tied:
+            for i in range(n):
+                places[group[vector[i], k], i] += 1.0
+            continue
+        i = 0
+        while i < n:
+            last = end[first_slot + i] - first_slot
+            if last == i + 1:
+                places[group[vector[i], k], i] += 1.0
+                i = last
+                continue
+            for g in range(first[k], first[k + 1]):
+                inside[g] = 0.0
+            for j in range(i, last):
+                inside[group[vector[j], k]] += 1.0 / (last - i)
+            for g in range(first[k], first[k + 1]):
+                for j in range(i, last if inside[g] > 0 else i):
+                    places[g, j] += inside[g]
+            i = last
+    for g in range(len(totals)):
+        places[g, n] -= totals[g, 2]
+        ends[g, n] += totals[g, 2] / n
+    ends[len(totals), n] += 1.0
+
+
+@compiled(reordered=True)
+def _prefixes_of_places(
+    places: np.ndarray,
+    ends: np.ndarray,
+    first: np.ndarray,
+    grid: np.ndarray,
+    by_group: np.ndarray,
+    by_key: np.ndarray,
+) -> None:
+    """Add the prefixes of the lists that `_count_places` counted."""
+    n_groups, longest = len(places), places.shape[1] - 1
+    for g in range(n_groups):
+        for i in range(longest):
+            places[g, i + 1] += places[g, i]
+    for g in range(n_groups + 1):
+        for i in range(longest, 0, -1):
+            ends[g, i - 1] += ends[g, i]
+    for at in range(len(grid)):
+        length = grid[at]
+        if length > longest:
+            break
+        for g in range(n_groups):
+            if places[g, length - 1] > ROUNDING:
+                by_group[g, at, 0] += places[g, length - 1] / length
+            by_group[g, at, 1] += ends[g, length]
+        for k in range(len(first) - 1):
+            by_key[k, at, 0] += ends[n_groups, length]
+            by_key[k, at, 1] += ends[n_groups, length] * length
+
+
+@compiled(reordered=True)
 def _add_ties(
     begin: np.ndarray,
     end: np.ndarray,
     first_slot: int,
     n: int,
     shown: int,
+    tied: bool,
     ks: np.ndarray,
     ties: np.ndarray,
 ) -> None:
     """Add tied and shown rows, and per cutoff the share of it that ties across it fill."""
     ties[0, 1] += shown
-    for i in range(shown):
+    for i in range(shown if tied else 0):
         ties[0, 0] += 1.0 if end[first_slot + i] - begin[first_slot + i] > 1 else 0.0
     for j in range(len(ks)):
         k = ks[j]
@@ -544,58 +929,56 @@ def _keep(
     y: np.ndarray,
     values: np.ndarray,
     changed: np.ndarray,
-    group: np.ndarray,
-    pattern: np.ndarray,
+    vector: np.ndarray,
+    people: np.ndarray,
     relevance: np.ndarray,
-    place: np.ndarray,
 ) -> int:
     """Move the slots inside to the front of the arrays of a list, and return their number."""
     m = 0
     for i in range(n):
-        if inside[i]:
-            values[m] = values[i]
-            changed[m] = changed[i]
-            group[m] = group[i]
-            pattern[m] = pattern[i]
-            relevance[m] = y[i] if len(y) else 0.0
-            place[m] = i
-            m += 1
+        if not inside[i]:
+            people[vector[i]] -= 1.0
+            continue
+        for u in range(len(values)):
+            values[u, m] = values[u, i]
+            changed[u, m] = changed[u, i]
+        vector[m] = vector[i]
+        relevance[m] = y[i] if len(y) else 0.0
+        m += 1
     return m
 
 
 @compiled(reordered=True)
 def _fill_cells(
     n: int,
+    vector: np.ndarray,
     pattern: np.ndarray,
+    labels: np.ndarray,
     y: np.ndarray,
     limits: np.ndarray,
-    codes: np.ndarray,
-    place: np.ndarray,
     given: int,
-    width: np.ndarray,
+    n_strata: int,
     cell: np.ndarray,
 ) -> None:
     """Fill the cells of a list, whose slots exchange labels, given relevance or an attribute."""
+    if given >= 0:
+        for i in range(n):
+            v = vector[i]
+            cell[i] = pattern[v] * n_strata + labels[v, given]
+        return
     for i in range(n):
-        if given < 0:
-            cell[i] = pattern[i] * (len(limits) + 1) + np.searchsorted(limits, y[i])
-        else:
-            cell[i] = pattern[i] * (width[given] + 1) + codes[place[i], given] + 1
+        cell[i] = pattern[vector[i]] * n_strata
+    for limit in limits:
+        for i in range(n):
+            cell[i] += 1 if y[i] > limit else 0
 
 
 @compiled(reordered=True)
-def _n_cells(codes: np.ndarray, limits: np.ndarray, given: np.ndarray, width: np.ndarray) -> int:
-    """Return the most cells that a list can have."""
-    strata = len(limits) + 1
-    for d in range(len(given)):
-        if given[d] >= 0:
-            strata = max(strata, width[given[d]] + 1)
-    return strata << codes.shape[1]
+def _columns_of_keys(n_keys: int, n_plain: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return which values are compared in each key: all of them, and positions alone.
 
-
-@compiled(reordered=True)
-def _columns_of_keys(n_keys: int, n_plain: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return which values are compared in each key: all of them, and positions alone."""
+    The second array is the first if chances are positions, divided by the number of people.
+    """
     columns = np.zeros((n_keys, n_plain + 1), dtype=np.int64)
     chances = np.zeros(1 + n_keys, dtype=np.int64)
     for k in range(n_keys):
@@ -603,7 +986,9 @@ def _columns_of_keys(n_keys: int, n_plain: int) -> tuple[np.ndarray, np.ndarray]
         columns[k, 2] = 1
         for j in range(n_plain - 2):
             columns[k, 3 + j] = 2 + j
-    return columns, chances
+    known = columns.copy()
+    known[:, 1] = 0
+    return columns, known, chances
 
 
 @compiled(reordered=True)
@@ -669,62 +1054,134 @@ def measure_lists(
         differences less their means for each further design.
     mean, covariance, given_covariance, third, fourth : ndarray
         Receive the mean of the compared sums under shuffles, their covariance (of a group with
-        itself and with those before it) and cumulants.
+        itself and with those before it; the last two axes, group and column, in one) and cumulants.
     decided, unknown, prefix_groups, prefix_keys, ties : ndarray
         Receive the other sums.
     """
-    n_keys, n_groups = len(parts), first[-1]
+    n_keys, n_groups, n_lists = len(parts), first[-1], len(offsets) - 1
     n_plain = 2 + len(ks) + extra.shape[1]
-    longest = 0
-    for q in range(len(offsets) - 1):
+    n_values, n_single = n_plain + n_keys, codes.shape[1]
+    longest, n_table, n_strata = 0, 1, len(limits) + 1
+    for q in range(n_lists):
         longest = max(longest, offsets[q + 1] - offsets[q])
-    values = np.zeros((longest, n_plain + n_keys))
-    changed = np.zeros((longest, n_plain + n_keys))
+    for a in range(n_single):
+        n_table = min(n_table * (width[a] + 1), MOST_VECTORS + 1)
+        n_strata = max(n_strata, width[a] + 1)
+    table = np.full(n_table if n_table <= MOST_VECTORS else 0, -1)
+    values, changed = np.zeros((n_values, longest)), np.zeros((n_values, longest))
+    mixed, vector = np.zeros(longest, dtype=np.int64), np.zeros(longest, dtype=np.int64)
+    people, pattern = np.zeros(longest), np.zeros(longest, dtype=np.int64)
+    labels = np.zeros((longest, n_single), dtype=np.int64)
     group = np.zeros((longest, n_keys), dtype=np.int64)
-    pattern, cell = np.zeros(longest, dtype=np.int64), np.zeros(longest, dtype=np.int64)
-    order, place = np.zeros(longest, dtype=np.int64), np.arange(longest)
-    ends = np.zeros(_n_cells(codes, limits, given, width), dtype=np.int64)
-    sums, relevance = np.zeros((n_groups, n_plain + 3)), np.zeros(longest)
-    joint, member = np.zeros((n_groups, n_groups)), np.zeros(n_groups)
-    scratch, every = np.zeros((n_groups, n_plain + 1)), np.arange(n_plain + n_keys)
-    columns, chances = _columns_of_keys(n_keys, n_plain)
-    pairs = columns[:, :2].copy()
-    n_patterns = 1 << codes.shape[1]
-    for q in range(len(offsets) - 1):
+    cell, order = np.zeros(longest, dtype=np.int64), np.arange(longest)
+    ends, relevance = np.zeros(n_strata << n_single, dtype=np.int64), np.zeros(longest)
+    one_end = np.zeros(1, dtype=np.int64)
+    vector_sums = np.zeros((longest, n_values + 1))
+    sums, whole, lost = (
+        np.zeros((n_groups, n_plain + 3)),
+        np.zeros(n_plain + 3),
+        np.zeros(n_plain + 1),
+    )
+    here, key_of = np.zeros(n_groups, dtype=np.int64), np.zeros(n_groups, dtype=np.int64)
+    place_of, weight = np.zeros(n_groups, dtype=np.int64), np.zeros((n_groups, n_plain + 1))
+    before, inside_block = np.zeros(n_groups), np.zeros(n_groups)
+    work = (
+        np.zeros((n_values, longest)), np.zeros((n_values, n_values)), np.zeros(n_values),
+        np.zeros(n_values), np.zeros(longest, dtype=np.int64), np.zeros(n_groups * (n_plain + 1)),
+        np.zeros((n_plain + 1, n_groups * (n_plain + 1))), np.zeros(longest),
+        np.zeros((longest, n_values)), np.zeros((n_strata, n_groups)),
+        np.zeros((n_groups, n_groups)), np.zeros((n_groups, n_plain + 1)),
+        np.zeros((n_groups, n_plain + 1)), np.zeros((5, n_strata)),
+    )  # fmt: skip
+    scratch, every = np.zeros((n_groups, n_plain + 1)), np.arange(n_values)
+    columns, known_columns, chances = _columns_of_keys(n_keys, n_plain)
+    pairs, known_pairs = columns[:, :2].copy(), known_columns[:, :2].copy()
+    n_places = min(longest, grid[-1]) if len(grid) else 0
+    places, place_ends = np.zeros((n_groups, n_places + 1)), np.zeros((n_groups + 1, n_places + 1))
+    for q in range(n_lists):
         s, n = offsets[q], offsets[q + 1] - offsets[q]
-        known = _fill(
-            begin, end, s, n, shown[q], codes, extra, parts, width, first, discount_sums, ks,
-            values, group, pattern,
+        tied = _fill(begin, end, s, n, shown[q], extra, discount_sums, ks, values)
+        n_vectors = _find_vectors(
+            n, codes[s : s + n], parts, width, first, table, mixed, vector, people, pattern, labels,
+            group,
         )  # fmt: skip
+        known = True
+        for v in range(n_vectors):
+            known = known and pattern[v] == 0
+        scale = 1.0 / n
+        if not known:
+            _fill_chances(end, s, n, vector, group, n_plain, values)
         mine = y[s : s + n] if len(y) else y
         if trend:
-            changed[:n] = values[:n]
-            _without_trend(n, mine, chances, changed)
+            _without_trend(n, mine, chances[:1] if known else chances, values, changed)
         if len(inside):
-            n = _keep(n, inside[s : s + n], mine, values, changed, group, pattern, relevance, place)
+            n = _keep(n, inside[s : s + n], mine, values, changed, vector, people, relevance)
             mine = relevance[:n] if len(y) else y
             if n == 0:
                 continue
-        sums[:] = 0.0
-        _add_totals(n, values, group, mine, first, sums, totals[q], claims[q], decided, unknown)
+        _sum_vectors(
+            n, n_vectors, vector, values, n_plain if known else n_values, mine, vector_sums
+        )
+        _add_totals(
+            n, n_vectors, vector_sums, people, group, scale if known else 0.0, first, sums, whole,
+            lost, totals[q], claims[q], decided, unknown,
+        )  # fmt: skip
+        count = _find_compared(
+            claims[q], first, scale if known else 1.0, here, key_of, place_of, weight
+        )
+        n_cells = 1
+        one_end[0] = n
+        if not known:
+            for i in range(n):
+                cell[i] = pattern[vector[i]]
+            n_cells = sort_cells(cell, n, ends[: 1 << n_single], order)
         _add_moments(
-            n, pattern, values, group, every[:n_plain] if known else every, columns, known, n_keys,
-            -1, 0 if known else n_plain + 1, claims[q], order, ends[:n_patterns], joint, member,
-            scratch, covariance, third[0], fourth[0],
+            known, order[:n], one_end if known else ends[:n_cells], vector, group, values,
+            every[:n_plain] if known else every, known_columns if known else columns, known, n_keys,
+            -1, 0 if known else n_plain + 1, here[:count], key_of, place_of, weight, work, scratch,
+            covariance, third[0], fourth[0],
         )  # fmt: skip
         if not known:
             _add_means(claims[q], scratch, mean)
         for d in range(len(given)):
-            _fill_cells(n, pattern, mine, limits, codes[s:], place, given[d], width, cell)
+            strata = len(limits) + 1 if given[d] < 0 else width[given[d]] + 1
+            _fill_cells(n, vector, pattern, labels, mine, limits, given[d], strata, cell)
+            if known:
+                _add_position_moments(
+                    n, n_vectors, cell, strata, vector, group,
+                    changed[0] if trend and given[d] < 0 else values[0], known_pairs, used[d],
+                    left_out[d], here[:count], key_of, place_of, weight, work, adjusted[q, d],
+                    given_covariance[d], third[1 + d], fourth[1 + d],
+                )  # fmt: skip
+                continue
+            n_cells = sort_cells(cell, n, ends[: strata << n_single], order)
             _add_moments(
-                n, cell, changed if trend and given[d] < 0 else values, group,
-                chances[:1] if known else chances, pairs, known, used[d], left_out[d], 2,
-                claims[q], order, ends, joint, member, adjusted[q, d], given_covariance[d],
-                third[1 + d], fourth[1 + d],
+                False, order[:n], ends[:n_cells], vector, group,
+                changed if trend and given[d] < 0 else values, chances, pairs, False, used[d],
+                left_out[d], 2, here[:count], key_of, place_of, weight, work, adjusted[q, d],
+                given_covariance[d], third[1 + d], fourth[1 + d],
             )  # fmt: skip
         if len(grid):
             n = offsets[q + 1] - s
-            _add_prefixes(
-                begin, end, s, shown[q], group, totals[q], first, grid, prefix_groups, prefix_keys
-            )
-            _add_ties(begin, end, s, n, shown[q], ks, ties)
+            if known and shown[q] == n and n <= n_places:
+                _count_places(
+                    end, s, n, tied, vector, group, totals[q], first, inside_block, places,
+                    place_ends,
+                )  # fmt: skip
+            else:
+                _add_prefixes(
+                    end, s, shown[q], vector, group, totals[q], first, grid, before, inside_block,
+                    prefix_groups, prefix_keys,
+                )  # fmt: skip
+            _add_ties(begin, end, s, n, shown[q], tied, ks, ties)
+    if len(grid):
+        _prefixes_of_places(places, place_ends, first, grid, prefix_groups, prefix_keys)
+
+
+@compiled(reordered=True)
+def add_to_buckets(columns: np.ndarray, bucket: np.ndarray, found: np.ndarray) -> None:
+    """Add the columns of each list to those of its bucket."""
+    for q in range(len(columns)):
+        at = bucket[q]
+        for j in range(columns.shape[1]):
+            found[at, j] += columns[q, j]

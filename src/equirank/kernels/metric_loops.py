@@ -13,6 +13,7 @@ __all__ = [
     "greedy_gains",
     "group_pair_counts",
     "positive_parts",
+    "precision_terms",
     "running_sums",
     "separable_sums",
     "weighted_errors",
@@ -414,3 +415,25 @@ def positive_parts(
             pairs[q] += (end - at) * (at - begin) + (end - at) * (end - at - 1)
             at = end
     return value, pairs
+
+
+@compiled
+def precision_terms(
+    relevant: np.ndarray, start: np.ndarray, begin: np.ndarray, end: np.ndarray
+) -> np.ndarray:
+    """Return what `average_precision_terms` returns for slots with tied blocks."""
+    found = np.zeros(len(relevant))
+    i, hits = 0, 0
+    while i < len(relevant):
+        if i == start[i]:
+            hits = 0
+        stop, inside = end[i], 0
+        for j in range(i, stop):
+            inside += relevant[j]
+        size = stop - i
+        for j in range(i, stop if inside else i):
+            step = (j - i) * (inside - 1) / max(size - 1, 1)
+            found[j] = inside / size * (hits + 1 + step) / (j - start[j] + 1)
+        hits += inside
+        i = stop
+    return found

@@ -26,6 +26,10 @@ CHUNK = 1 << 18
 #: Values from this size on are divided by ``2**SHIFT`` before they are added up.
 LARGE = 2.0**896
 SHIFT = 128
+#: Rows from which on a compiled sort is quicker, with the time it takes to load.
+MANY = 1 << 15
+#: Most values of a segment that are found by insertion.
+FEW = 50
 
 
 def segment_index(offsets: np.ndarray) -> np.ndarray:
@@ -125,6 +129,11 @@ def chunks(offsets: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, np.nda
 
 def sort_within(keys: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the rows of each segment sorted by key, highest first; the sort is stable."""
+    if len(keys) >= MANY:
+        from .list_sorting import sort_lists
+
+        # copies, so that frozen arrays need no compiled code of their own
+        return np.asarray(sort_lists(np.array(keys), np.array(offsets)))
     order = np.empty(len(keys), dtype=np.int64)
     for _, index, real in chunks(offsets):
         whole = bool(real.all())
@@ -153,6 +162,10 @@ def largest_within(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the k largest values of each segment, highest first, and the offsets of the result."""
     cuts = np.concatenate([[0], np.cumsum(np.minimum(np.diff(offsets), k))])
+    if len(values) >= MANY and k <= FEW:
+        from .list_sorting import largest_of_lists
+
+        return np.asarray(largest_of_lists(np.array(values), np.array(offsets), cuts)), cuts
     result = np.empty(cuts[-1], dtype=values.dtype)
     for some, index, real in chunks(offsets):
         block = -values[np.where(real, index, 0)]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .segments import segment_cumprod, segment_sum
+from .segments import MANY, segment_cumprod, segment_sum
 
 __all__ = ["average_precision_terms", "cascade", "first_hit"]
 
@@ -18,6 +18,10 @@ def average_precision_terms(
     A block of m items, r of them relevant, after R relevant ones contributes at its j-th position
     ``r/m (R + 1 + (j-1)(r-1)/(m-1)) / position``. Without blocks no items are tied.
     """
+    if len(relevant) >= MANY and begin is not None and end is not None:
+        from .metric_loops import precision_terms
+
+        return np.asarray(precision_terms(relevant, start, begin, end))
     before = np.concatenate([[0], np.cumsum(relevant)])
     if begin is None or end is None:
         terms = np.zeros(len(relevant))
