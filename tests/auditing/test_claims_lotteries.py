@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-RUNS = 100
+RUNS = 200
 #: Lotteries in which gates about metrics are judged too; each costs an evaluation per report.
 WITH_METRICS = ("1 1 lists", "1 3 lists")
 
@@ -33,7 +33,7 @@ def test_a_lottery(shape):
     make = BENCHMARK.shapes()[shape]
     # A third of 0.05 / 10 is the smallest p-value of a gate for ten groups.
     draws, runs = (1199, RUNS // 2) if "10 groups" in shape else (399, RUNS)
-    runs = RUNS // 2 if "crossed" in shape else runs
+    runs = RUNS // 4 if "crossed" in shape else runs
     options = {"n_permutations": draws, "n_boot": 100, "metrics": shape in WITH_METRICS}
     found = [BENCHMARK.report(make, seed, **options) for seed in range(runs)]
     limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / runs)
