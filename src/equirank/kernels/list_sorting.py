@@ -59,7 +59,7 @@ def sort_lists(keys: np.ndarray, offsets: np.ndarray) -> np.ndarray:
 
 @compiled
 def largest_of_lists(values: np.ndarray, offsets: np.ndarray, cuts: np.ndarray) -> np.ndarray:
-    """Return the largest values of each list, highest first, as many as ``cuts`` has room for."""
+    """Return the largest values of each list, highest first, as many as ``cuts`` can hold."""
     found = np.empty(cuts[-1], dtype=values.dtype)
     for q in range(len(offsets) - 1):
         first, most = cuts[q], cuts[q + 1] - cuts[q]
