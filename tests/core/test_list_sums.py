@@ -133,7 +133,7 @@ def test_comparisons_are_those_of_shuffled_labels(shape):
     vectors, inverse = np.unique(codes, axis=0, return_inverse=True)
     pattern = np.unique(codes < 0, axis=0, return_inverse=True)[1].reshape(-1)
     ranking = data.ranking()
-    from equirank.auditing.people import expected_positions, list_shares
+    from equirank.core.order_values import expected_positions, list_shares
 
     sizes = np.diff(data.offsets)
     position = expected_positions(ranking)

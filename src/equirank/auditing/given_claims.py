@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..core.order_values import list_ranks
 from ..core.shuffles import shuffle_labels
 from ..core.sums_plan import BANDS, MOST_GRADES
 from ..kernels.segments import divide
@@ -13,7 +14,7 @@ from .audit_plan import Plan
 from .claim_intervals import mean_ends
 from .claim_tests import Tested
 from .group_claims import by_chance, direction_of, first_claim, no_list, tested
-from .people import People, Values, group_chance, known_codes, list_ranks
+from .people import People, Values, group_chance, known_codes
 from .shuffled_sets import AnyShuffled, set_seed
 
 __all__ = ["given_block", "given_claim", "given_relevance"]

@@ -8,10 +8,10 @@ import numpy as np
 
 from ..core.attribute import Attribute
 from ..core.labels import MISSING
+from ..core.order_values import expected_positions, list_shares
 from ..kernels.segments import divide
 from ..statistics.label_model import LabelModel, label_model, position_bands
 from .audit_plan import Audited, Plan
-from .people import expected_positions, list_shares
 
 __all__ = [
     "FEW_UNKNOWN",

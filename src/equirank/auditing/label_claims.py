@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.order_values import list_shares
 from ..core.outcomes import decide_top
 from ..core.ranking import Ranking
 from ..kernels.segments import segment_index
@@ -29,7 +30,7 @@ from .label_answers import (
     residual_bands,
     within_cells,
 )
-from .people import People, Values, find_people, known_codes, list_shares, make_values
+from .people import People, Values, find_people, known_codes, make_values
 
 __all__ = ["judge_labels", "label_rules", "refused_words"]
 

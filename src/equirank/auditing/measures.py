@@ -8,19 +8,13 @@ import numpy as np
 
 from ..core.evaluation import Result
 from ..core.metric import Metric, Values
+from ..core.order_values import slot_positions
 from ..core.slots import Slots
 from ..kernels.column_names import TOTAL_COLUMNS
 from ..kernels.discounts import discounts
 from ..kernels.segments import divide
 
-__all__ = ["GroupTotals", "Totals", "list_differences", "slot_positions"]
-
-
-def slot_positions(slots: Slots) -> np.ndarray:
-    """Return each slot's position; ties have the mean of their block, hidden items come last."""
-    if slots.lo is None:
-        return slots.position.astype(np.float64)
-    return (slots.lo + slots.end() - 2.0 * slots.start + 1.0) / 2.0
+__all__ = ["GroupTotals", "Totals", "list_differences"]
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)

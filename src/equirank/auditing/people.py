@@ -1,30 +1,25 @@
 """What an audit compares: label vectors of people, groups with their other side, and values."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from ..core.labels import MISSING
+from ..core.order_values import order_values
 from ..core.outcomes import Decision
 from ..core.ranking import Ranking
-from ..core.slots import Slots
-from ..kernels.discounts import discounts
 from ..kernels.segments import divide
 from .audit_plan import Audited, Plan
-from .measures import slot_positions
 
 __all__ = [
     "Partition",
     "People",
     "Values",
-    "expected_positions",
     "find_people",
     "group_chance",
     "known_codes",
-    "list_ranks",
-    "list_shares",
     "make_values",
 ]
 
@@ -201,31 +196,6 @@ def _rank(part: Partition, counts: np.ndarray) -> tuple[Any, ...]:
     return part.audited.crossed, not protected, size, part.group
 
 
-def expected_positions(ranking: Ranking, known: np.ndarray | None = None) -> np.ndarray:
-    """Return each row's expected position, or that among the known rows only."""
-    data = ranking.data
-    found = np.zeros(data.n_rows)
-    for share, draw in ranking.draws():
-        slots = draw.slots()
-        here = np.empty(data.n_rows)
-        here[slots.order] = slot_positions(slots)
-        if known is not None:
-            here = _among(slots, known)
-        found += np.repeat(share, np.diff(data.offsets)) * here
-    return found
-
-
-def _among(slots: Slots, known: np.ndarray) -> np.ndarray:
-    """Return positions counted over known rows; ties have the mean of their block."""
-    inside = known[slots.order].astype(np.float64)
-    before = np.concatenate([[0.0], np.cumsum(inside)])
-    begin, end = slots.begin(), slots.end()
-    first, last = before[begin], before[end]
-    found = np.empty(len(known))
-    found[slots.order] = (first + last + 1.0) / 2.0 - before[slots.start]
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class Values:
     """The compared columns of a ranking: positions, chances, exposure, and decisions.
@@ -270,7 +240,12 @@ def make_values(
     scored : bool
         Whether to compare scores.
     """
-    columns = _order_columns(ranking, people, cut) if ordered else {}
+    columns: dict[str, np.ndarray] = {}
+    if ordered:
+        masks = [mask[people.vectors] for mask in people.masks]
+        position, chances, exposure = order_values(ranking, masks, cut)
+        named = {f"chance {index}": each for index, each in enumerate(chances)}
+        columns = {"position": position, **named, "exposure": exposure}
     if scored:
         score = np.asarray(ranking.data.score, dtype=np.float64)
         columns |= {"score": score, "scored": (score > np.median(score)).astype(np.float64)}
@@ -281,73 +256,6 @@ def make_values(
         np.stack(list(columns.values()), axis=1) if columns else np.empty((len(people.query), 0))
     )
     return Values(np.nan_to_num(stacked), averaged, names)
-
-
-def _order_columns(ranking: Ranking, people: People, cut: int | None) -> dict[str, np.ndarray]:
-    """Return positions, chances of being ranked above another, and exposure."""
-    data = ranking.data
-    sizes = np.diff(data.offsets)
-    columns = {"position": _cut_positions(ranking, cut)}
-    for index, mask in enumerate(people.masks):
-        known = mask[people.vectors]
-        position = columns["position"]
-        if not known.all():
-            position = (
-                expected_positions(ranking, known)
-                if cut is None
-                else _ranks_among(position, known, people.query)
-            )
-        count = np.bincount(people.query, known, data.n_queries)
-        columns[f"chance {index}"] = divide(position, count[people.query])
-    columns["exposure"] = list_shares(ranking, cut) * sizes[people.query]
-    return columns
-
-
-def list_shares(ranking: Ranking, cut: int | None = None) -> np.ndarray:
-    """Return each row's share of the exposure of its list; below the cut there is none."""
-    longest = int(np.diff(ranking.data.offsets).max())
-    weights = discounts(longest, "log2") * (np.arange(longest) < (cut or longest))
-    exposure = ranking.expect(lambda positions: weights[: len(positions)])
-    query, n_queries = ranking.data.query_of_rows(), ranking.data.n_queries
-    return np.nan_to_num(divide(exposure, np.bincount(query, exposure, n_queries)[query]))
-
-
-def _within(k: int) -> Callable[[np.ndarray], np.ndarray]:
-    return lambda position: (position <= k).astype(np.float64)
-
-
-def _cut_positions(ranking: Ranking, cut: int | None) -> np.ndarray:
-    """Return expected positions, those below the cut replaced by their mean."""
-    if cut is None:
-        return expected_positions(ranking)
-    sizes = np.repeat(np.diff(ranking.data.offsets), np.diff(ranking.data.offsets))
-    inside = ranking.expect(_within(cut))
-    shown = ranking.expect(lambda position: np.where(position <= cut, position, 0.0))
-    tail = (np.minimum(cut, sizes) + 1 + sizes) / 2.0
-    return shown + (1.0 - inside) * tail
-
-
-def _ranks_among(position: np.ndarray, known: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Return the ranks of the known rows of each list; equal positions have their mean."""
-    rows = np.flatnonzero(known)
-    found = np.zeros(len(position))
-    first = np.searchsorted(query[rows], query[rows])
-    found[rows] = list_ranks(position[rows], query[rows]) - first + 1.0
-    return found
-
-
-def list_ranks(y: np.ndarray, query: np.ndarray) -> np.ndarray:
-    """Return ranks over all rows sorted by list and value, from 0; ties have their mean."""
-    order = np.lexsort((y, query))
-    sorted_y, sorted_query = y[order], query[order]
-    new = np.flatnonzero(
-        (np.diff(sorted_y, prepend=np.nan) != 0) | np.diff(sorted_query, prepend=-1)
-    )
-    ends = np.append(new[1:], len(y))
-    block = np.repeat((new + ends - 1) / 2.0, ends - new)
-    ranks = np.empty(len(y))
-    ranks[order] = block
-    return ranks
 
 
 def group_chance(people: People, values: Values, g: int) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 
 from ...core.labels import MISSING
 from ...core.list_sums import ListSums
+from ...core.order_values import expected_positions, list_shares
 from ...core.sums_plan import MOST_PAIRED
 from ...core.table import Table, make_table
 from ...kernels.prefixes import log_ratio_interval, wilson_interval
@@ -16,7 +17,6 @@ from ...metrics.fairness.pairwise import OTHERS
 from ..audit_plan import Audited, Plan
 from ..compared import Compared
 from ..measured import Measured
-from ..people import expected_positions, list_shares
 
 __all__ = [
     "POWER",

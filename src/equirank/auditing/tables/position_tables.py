@@ -6,11 +6,11 @@ import numpy as np
 
 from ...core.block_columns import prefix_grid
 from ...core.list_sums import ListSums
+from ...core.order_values import slot_positions
 from ...core.table import Table, as_label, make_table
 from ...kernels.prefixes import expected_counts
 from ..audit_plan import Audited, Plan
 from ..measured import Measured
-from ..measures import slot_positions
 
 __all__ = [
     "BAND_ALPHA",
