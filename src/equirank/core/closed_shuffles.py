@@ -11,8 +11,16 @@ from ..kernels.segments import divide
 from .list_sums import ListSums
 from .shuffles import Rates, length_scope, normal_draws
 from .sums_views import SumsView, margins_of
+from .value_views import COLUMNS
 
-__all__ = ["MOST_EXACT", "MOST_KURTOSIS", "MOST_SKEW", "ClosedShuffles", "n_draws_of"]
+__all__ = [
+    "MOST_EXACT",
+    "MOST_KURTOSIS",
+    "MOST_SKEW",
+    "ClosedShuffles",
+    "ClosedValues",
+    "n_draws_of",
+]
 
 
 #: Draws from the normal distribution with the exact covariance of the shuffles.
@@ -197,3 +205,115 @@ class ClosedShuffles:
 
     def _at(self, e: int) -> int:
         return len(CLAIM_COLUMNS) + 4 * e
+
+
+@dataclass(frozen=True, eq=False)
+class ClosedValues(ClosedShuffles):
+    """The same statistics of given values: scores, gains, or changes since another ranking.
+
+    Attributes
+    ----------
+    n_averaged : int
+        The first values are differences of means, the others sums less their expectation.
+    studentized : bool
+        Whether z is ``total / sqrt(sum of squared parts)``; the draws then have the mean of these
+        squares over shuffles in its place.
+    """
+
+    n_averaged: int = 0
+    studentized: bool = False
+
+    @classmethod
+    def of_values(
+        cls,
+        sums: SumsView,
+        groups: Any,
+        n_draws: int,
+        rng: Any,
+        *,
+        n_averaged: int = 0,
+        studentized: bool = False,
+    ) -> "ClosedValues":
+        """Return the statistics of some groups, with draws for the family of tests."""
+        options = {"n_averaged": n_averaged, "studentized": studentized}
+        index = np.asarray(groups, dtype=np.int64)
+        found = cls(sums, index, 0, np.zeros((0, 0, 0)), **options)
+        draws = np.zeros((0, *found.deviation.shape))
+        if n_draws:
+            covariance = found.covariance.reshape(found.deviation.size, -1)
+            draws = normal_draws(covariance, found.deviation.ravel(), n_draws, rng)
+            draws = draws.reshape(n_draws, *found.deviation.shape)
+        if studentized:
+            squares = found.deviation**2 + found._squares[:, :, 1]
+            draws = np.nan_to_num(divide(found.mean + draws * found.deviation, np.sqrt(squares)))
+        return cls(sums, index, 0, draws, **options)
+
+    @cached_property
+    def _squares(self) -> np.ndarray:
+        """Sums of the squared parts, and of their squared means over shuffles."""
+        return np.asarray(self.sums.sums["squares"][self.groups] / self._scale[:, :, None] ** 2)
+
+    @cached_property
+    def _scale(self) -> np.ndarray:
+        lists = np.maximum(self._claims[:, :, 0].sum(axis=0), 1.0)
+        scale = np.ones((len(self.groups), self.sums.sums["third"].shape[2]))
+        scale[:, : self.n_averaged] = lists[:, None]
+        return scale
+
+    @cached_property
+    def total(self) -> np.ndarray:
+        """The statistics."""
+        return np.asarray(self._column(slice(None), 0).sum(axis=0) / self._scale)
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """The means of the statistics over all shuffles."""
+        adjusted = self.sums.sums["adjusted"][:, 0, self.groups].sum(axis=0)
+        return self.total - adjusted / self._scale
+
+    @cached_property
+    def z(self) -> np.ndarray:
+        """The statistics, standardised; 0 if labels change no list and it is studentized."""
+        if not self.studentized:
+            return divide(self.total - self.mean, self.deviation)
+        return np.nan_to_num(divide(self.total, np.sqrt(self._squares[:, :, 0])))
+
+    def _column(self, g: Any, at: int) -> np.ndarray:
+        """Return one of the four columns of every value, by bucket."""
+        return np.asarray(self._claims[:, g, len(COLUMNS) + at : -1 : 4])
+
+    def mean_terms(self, g: int, j: int, adjusted: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return terms whose ratio of sums is the statistic (less its mean), by bucket."""
+        lists = self._claims[:, g, 0]
+        values = self.adjusted_terms(g, j) if adjusted else self._column(g, 0)[lists > 0, j]
+        factor = 1.0 if j < self.n_averaged else lists.sum()
+        return values * factor, lists[lists > 0]
+
+    def adjusted_terms(self, g: int, j: int) -> np.ndarray:
+        """Return the parts of the statistic less their means over shuffles, by bucket."""
+        used = self._claims[:, g, 0] > 0
+        return np.asarray(self.sums.sums["adjusted"][used, 0, self.groups[g], j])
+
+    def observed_terms(self, g: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return what the group received and what was expected, by bucket."""
+        used = self._claims[:, g, 0] > 0
+        part, received = (self._column(g, at)[used, j] for at in (0, 2))
+        return received, received - part
+
+    def weighted_terms(self, g: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the parts of the statistic and ``n1 n2 / N``, by bucket."""
+        used = self._claims[:, g, 0] > 0
+        return self._column(g, 0)[used, j], self._claims[used, g, -1]
+
+    def received(self, g: int, j: int) -> tuple[float, float]:
+        """Return the sums of a value over both sides."""
+        return float(self._column(g, 2)[:, j].sum()), float(self._column(g, 3)[:, j].sum())
+
+    def rates(self, g: int, j: int) -> Rates:
+        """Return selected and all people of both sides, and the terms of their ratio."""
+        used = self._claims[:, g, 0] > 0
+        part, x = (self._column(g, at)[used, j] for at in (0, 1))
+        spread = float(self.sums.sums["spread"][self.groups[g], j])
+        a, b = self.received(g, j)
+        n1, n2 = self.sides(g)
+        return Rates(a, n1, b, n2, x, x - part, spread)

@@ -9,6 +9,7 @@ import numpy as np
 from . import inputs
 from .attribute import Attribute
 from .data import RankingData
+from .ranking import Ranking
 
 if TYPE_CHECKING:
     from .sums_plan import SumsPlan
@@ -37,7 +38,8 @@ class ListSample:
     codes : ndarray of shape (n_rows, n_attributes)
         The label of each attribute as a code of the plan, -1 if unknown.
     columns : dict of str to ndarray
-        Of ``score``, ``position``, ``y`` and columns of decisions, those that the data have.
+        Of ``score``, ``position``, ``y`` and columns of decisions, those that the data have;
+        ``before`` and ``before last`` are positions in another ranking.
     """
 
     keys: np.ndarray
@@ -62,14 +64,25 @@ class ListSample:
         return np.diff(self.offsets)
 
     @classmethod
-    def of(cls, data: RankingData, keys: np.ndarray, codes: np.ndarray) -> "ListSample":
-        """Return all lists of data; ``codes`` are those of the plan."""
+    def of(
+        cls,
+        data: RankingData,
+        keys: np.ndarray,
+        codes: np.ndarray,
+        before: tuple[np.ndarray, np.ndarray] | None = None,
+    ) -> "ListSample":
+        """Return all lists of data; ``codes`` are those of the plan.
+
+        ``before`` has the first and last position of each row in another ranking.
+        """
         columns = {
             name: getattr(data, name)
             for name in ("score", "position", "y")
             if getattr(data, name) is not None
         }
         columns |= {f"outcome {name}": values for name, values in data.outcomes.items()}
+        if before is not None:
+            columns |= {"before": before[0], "before last": before[1]}
         labels = np.empty(len(data.qids), dtype=object)
         labels[:] = data.qids.tolist()
         return cls(keys, labels, data.offsets, codes, columns)
@@ -159,6 +172,13 @@ class ListSample:
             position=None if position is None else inputs.frozen(position),
             outcomes=outcomes,
         )
+
+    def before(self, data: RankingData) -> Ranking | None:
+        """Return the other ranking of the rows, which are those of ``data``; None without one."""
+        if "before" not in self.columns:
+            return None
+        first, last = (inputs.frozen(self.columns[name]) for name in ("before", "before last"))
+        return Ranking(data, first, None if (first == last).all() else last)
 
 
 def most_unequal(size: np.ndarray) -> np.ndarray:

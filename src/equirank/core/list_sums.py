@@ -20,6 +20,7 @@ data in memory.
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,11 @@ from .sums_views import (
     spread_groups,
 )
 from .twins import KINDS, canonical_slots, kernel_gaps, tested_gaps, twin_means
+from .value_views import GivenValues, given_values, moved_rows
 
 __all__ = [
     "BUCKETED",
+    "Before",
     "ListSums",
     "list_columns",
     "sum_data",
@@ -63,8 +66,8 @@ __all__ = [
 MOST_RARE = 512
 #: Lists measured at once, which bounds the memory of their columns.
 LISTS_AT_ONCE = 8192
-#: Those with one row per bucket.
-BUCKETED = ("totals", "claims", "adjusted", "gaps", "metrics")
+#: Those with one row per bucket; the last are those of another ranking, if there is one.
+BUCKETED = ("totals", "claims", "adjusted", "gaps", "metrics", "changes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +82,9 @@ class ListSums:
         Number of rows and lists.
     sums : dict of str to ndarray
         The sums; those of `BUCKETED` have one row per bucket. ``margins``, if there are recorded
-        decisions, has the lists by their counts.
+        decisions, has the lists by their counts. ``changes``, if there is another ranking, has the
+        values of gaps and metrics in both and their difference (see `Before`), and ``moved`` the
+        people and lists with another position.
     lengths : ndarray
         The lengths of lists that occur, ascending; ``sums["lengths"]`` has their number of lists,
         and per group that of the lists that contain both the group and others.
@@ -91,6 +96,8 @@ class ListSums:
         All lists that contain a group of at most 512 lists.
     extremes : tuple of Extremes
         The most unequal lists of each key.
+    moved : ListSample
+        All lists in which a position changed since another ranking, if these are at most 512.
     sources : tuple of str
         Digests of the files that were read.
     views : dict of View to SumsView
@@ -115,6 +122,7 @@ class ListSums:
     kept: ListSample
     rare: ListSample
     extremes: tuple[Extremes, ...]
+    moved: ListSample
     sources: tuple[str, ...] = field(default=())
     views: dict[View, SumsView] = field(default_factory=dict)
 
@@ -132,6 +140,11 @@ class ListSums:
         """Return the sums of a group and its reference."""
         against = self.plan.reference[TIMES.join(key)]
         return self.views[View(key, group, against, decision)]
+
+    def given(self, values: str, key: tuple[str, ...] = (), group: str = "") -> SumsView:
+        """Return the sums of scores, gains or changes, of all groups or one and its reference."""
+        against = self.plan.reference[TIMES.join(key)] if key else ""
+        return self.views[View(key, group, against, -1, values)]
 
     @property
     def complete(self) -> bool:
@@ -190,6 +203,12 @@ class ListSums:
         at_target = np.array([targets[self.plan.targets[at]] for at in stays], dtype=np.int64)
         sums = {n: spread_groups(n, v, lookup, plan.n_groups) for n, v in self.sums.items()}
         sums["gaps"] = spread(sums["gaps"][:, stays], 1, at_target, len(targets))
+        if "changes" in sums:
+            old, new = len(self.plan.targets), len(targets)
+            metrics = np.arange(len(plan.metrics))
+            stays_too = [*stays, *(old + metrics)]
+            moves_to = np.concatenate([at_target, new + metrics])
+            sums["changes"] = spread(sums["changes"][:, stays_too], 1, moves_to, new + len(metrics))
         views = {
             view: found if view.key else found.regrouped(lookup, plan.n_groups)
             for view, found in self.views.items()
@@ -212,10 +231,10 @@ class ListSums:
             part = replace(each, gaps=each.gaps[:, has])
             groups = lookup[mine] - plan.first[at]
             extremes.append(part.recoded(groups, int(plan.sizes[at]), gaps, len(own)))
-        kept, rare = self.kept.recoded(codes), self.rare.recoded(codes)
+        samples = {name: getattr(self, name).recoded(codes) for name in ("kept", "rare", "moved")}
         return replace(
-            self, plan=plan, sums=sums, people=people, kept=kept, rare=rare,
-            extremes=tuple(extremes), views=views,
+            self, plan=plan, sums=sums, people=people, extremes=tuple(extremes), views=views,
+            **samples,
         )  # fmt: skip
 
     def save(self, folder: Any) -> None:
@@ -256,11 +275,18 @@ def _added(a: ListSums, b: ListSums) -> ListSums:
         people[vector] = people.get(vector, 0) + count
     kept = ListSample.join([a.kept, b.kept]).smallest()
     rare = _rare(ListSample.join([a.rare, b.rare]), plan, sums["totals"])
+    moved = _few(ListSample.join([a.moved, b.moved]), sums)
     extremes = tuple(Extremes.join(pair) for pair in zip(a.extremes, b.extremes, strict=True))
     return ListSums(
         plan, a.n_rows + b.n_rows, a.n_lists + b.n_lists, sums, lengths, people, kept, rare,
-        extremes, (*a.sources, *b.sources), add_views(a.views, b.views),
+        extremes, moved, (*a.sources, *b.sources), add_views(a.views, b.views),
     )  # fmt: skip
+
+
+def _few(moved: ListSample, sums: dict[str, np.ndarray]) -> ListSample:
+    """Return the lists in which somebody moved, none if they are too many."""
+    few = "moved" in sums and sums["moved"][1] <= MOST_RARE
+    return moved.sorted() if few else moved.take(np.zeros(0, dtype=np.int64))
 
 
 def _rare(sample: ListSample, plan: SumsPlan, totals: np.ndarray) -> ListSample:
@@ -285,6 +311,7 @@ def sum_data(
     plan: SumsPlan | None = None,
     *,
     like: ListSums | None = None,
+    before: "Before | None" = None,
     n_jobs: int = 1,
     per_list: PerList | None = None,
     **options: Any,
@@ -299,6 +326,8 @@ def sum_data(
         What to measure; by default that of the data and the options.
     like : ListSums, optional
         Earlier sums, whose plan is taken over, so that both can be added; groups may be new.
+    before : Before, optional
+        Another ranking that the lists are compared with.
     n_jobs : int
         Number of threads.
     per_list : PerList, optional
@@ -314,11 +343,11 @@ def sum_data(
     if like is not None:
         plan = like.plan.extended(Survey.of(given))
     if plan is None:
-        plan = SumsPlan.of(Survey.of(given), **options)
+        plan = SumsPlan.of(Survey.of(given, bool(options.get("scored"))), **options)
     ranking = data if isinstance(data, Ranking) else data.ranking(plan.ties)
     if ranking.n_draws > 1:
         raise DataError(f"sums need a ranking with one draw, got {ranking.n_draws} draws")
-    encoded = _Encoded.of(ranking, plan, per_list)
+    encoded = _Encoded.of(ranking, plan, per_list, before)
     blocks = list(encoded.blocks())
     if n_jobs == 1 or len(blocks) == 1:
         return ListSums.total(encoded.measure(block) for block in blocks)
@@ -327,7 +356,10 @@ def sum_data(
 
 
 def sum_lists(
-    block: RankingData | Ranking, plan: SumsPlan, per_list: PerList | None = None
+    block: RankingData | Ranking,
+    plan: SumsPlan,
+    per_list: PerList | None = None,
+    before: "Before | None" = None,
 ) -> ListSums:
     """Return the sums over a block of whole lists; see the module for how runners use it.
 
@@ -342,18 +374,69 @@ def sum_lists(
     >>> one + other
     ListSums(4 rows, 2 lists, sex (2 groups))
     """
-    return sum_data(block, plan, per_list=per_list)
+    return sum_data(block, plan, per_list=per_list, before=before)
 
 
 def list_columns(block: RankingData | Ranking, plan: SumsPlan) -> dict[str, np.ndarray]:
     """Return the columns of each list of a block, which `sum_lists` adds up.
 
-    Those of `BUCKETED`, with one row per list in the order of the block instead of one per bucket.
+    Those of `BUCKETED`, with one row per list in the order of the block instead of one per bucket;
+    without changes.
     """
     ranking = block if isinstance(block, Ranking) else block.ranking(plan.ties)
     encoded = _Encoded.of(ranking, plan)
     parts = [encoded.columns(lists, encoded.block(lists))[0] for lists in encoded.blocks()]
-    return {name: np.concatenate([part[name] for part in parts]) for name in BUCKETED}
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+@dataclass(frozen=True, eq=False)
+class Before:
+    """Another ranking that lists are compared with.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_queries, n_targets + n_metrics)
+        The gaps and metrics of the plan in the other ranking, per list of the first; NaN if
+        undefined, or if the other lacks the list.
+    ranking : Ranking or None
+        The other ranking over the rows of the first; None if they have other people, so that no
+        changes of people are compared.
+    """
+
+    values: np.ndarray
+    ranking: Ranking | None = None
+
+    @classmethod
+    def of(
+        cls, data: RankingData, other: Ranking, plan: SumsPlan, ranking: Ranking | None = None
+    ) -> "Before":
+        """Measure the gaps and metrics of another ranking, whose lists may be others.
+
+        ``data`` are those of the first ranking, and ``ranking`` is the other one over their rows.
+        """
+        theirs = plan if other.data is data else plan.extended(Survey.of(other.data))
+        # cutoffs, so that no decision is looked for; nothing of them is measured here
+        options: dict[str, Any] = {"ks": (1,), "n_twins": 0, "reference": {}, "median": None}
+        encoded = _Encoded.of(other, replace(theirs, **options, gains=(), changed=False))
+        gaps = [_gaps(encoded.block(lists), encoded.plan)[0] for lists in encoded.blocks()]
+        metrics = np.where(encoded.metrics[:, :, 1] > 0, encoded.metrics[:, :, 0], np.nan)
+        measured = dict(zip(theirs.targets, np.concatenate(gaps).T, strict=True))
+        nothing = np.full(other.data.n_queries, np.nan)
+        values = np.stack([*(measured.get(t, nothing) for t in plan.targets), *metrics.T], axis=1)
+        if other.data is data:
+            return cls(values, ranking)
+        rows = {label: at for at, label in enumerate(other.data.qids.tolist())}
+        found = np.array([rows.get(label, -1) for label in data.qids.tolist()])
+        return cls(np.where((found >= 0)[:, None], values[found], np.nan), ranking)
+
+    def changes(self, lists: slice, columns: dict[str, np.ndarray]) -> np.ndarray:
+        """Return value, other value, defined, difference and its square of each list and metric."""
+        both = np.concatenate([columns[name][:, :, :2] for name in ("gaps", "metrics")], axis=1)
+        value, other = both[:, :, 0], self.values[lists]
+        defined = (both[:, :, 1] > 0) & ~np.isnan(other)
+        d = value - other
+        found = np.stack([value, other, np.ones_like(value), d, d * d], axis=2)
+        return np.where(defined[:, :, None], found, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -371,9 +454,17 @@ class _Encoded:
     undecided: np.ndarray
     metrics: np.ndarray
     per_list: PerList | None
+    before: Before | None
+    given: dict[View, GivenValues]
 
     @classmethod
-    def of(cls, ranking: Ranking, plan: SumsPlan, per_list: PerList | None = None) -> "_Encoded":
+    def of(
+        cls,
+        ranking: Ranking,
+        plan: SumsPlan,
+        per_list: PerList | None = None,
+        before: Before | None = None,
+    ) -> "_Encoded":
         data = ranking.data
         _check_columns(data, plan)
         codes = np.stack(
@@ -390,9 +481,12 @@ class _Encoded:
         undecided = np.zeros(plan.n_decisions)
         undecided[: len(decided)] = [each.undecided for each in decided]
         keys, metrics = list_keys(data.qids), _metrics(ranking, plan)
+        old = None if before is None else before.ranking
+        given = {v: given_values(ranking, plan, v, codes, old) for v in plan.views if v.values}
         return cls(
-            ranking, plan, keys, codes, slots, order, extra, among, undecided, metrics, per_list
-        )
+            ranking, plan, keys, codes, slots, order, extra, among, undecided, metrics, per_list,
+            before, given,
+        )  # fmt: skip
 
     def blocks(self) -> Iterator[slice]:
         """Yield runs of lists that are measured at once."""
@@ -428,7 +522,9 @@ class _Encoded:
         plan, data, keys = self.plan, self.ranking.data, self.keys[lists]
         block = self.block(lists)
         columns, sums = self.columns(lists, block)
-        sums |= {name: fold_lists(columns[name], keys) for name in BUCKETED}
+        if self.before is not None:
+            columns["changes"] = self.before.changes(lists, columns)
+        sums |= {name: fold_lists(columns[name], keys) for name in columns}
         sizes = np.diff(data.offsets[lists.start : lists.stop + 1])
         if self.per_list is not None:
             self.per_list.write(data.qids[lists], sizes, plan, columns)
@@ -438,13 +534,46 @@ class _Encoded:
         sums["undecided"] = self.undecided * (lists.start == 0)
         codes = self.codes[slice(*data.offsets[[lists.start, lists.stop]].tolist())]
         part = data.select(lists) if len(sizes) < data.n_queries else data
-        sample = ListSample.of(part, keys, codes)
+        sample = ListSample.of(part, keys, codes, self._before(lists))
+        moved, sums["moved"] = self._moved(lists)
         extremes = tuple(_extremes(plan, at, sample, columns) for at in range(len(plan.keys)))
         return ListSums(
             plan, len(codes), len(sizes), sums, lengths, _people(codes, plan), sample.smallest(),
-            _rare(sample, plan, sums["totals"]), extremes, (),
-            {view: measure_view(block, plan, view) for view in plan.views},
+            _rare(sample, plan, sums["totals"]), extremes, _few(sample.take(moved), sums), (),
+            {view: self._view(view, lists, block) for view in plan.views},
         )  # fmt: skip
+
+    def _view(self, view: View, lists: slice, block: Block) -> SumsView:
+        if not view.values:
+            return measure_view(block, self.plan, view)
+        offsets = self.ranking.data.offsets[lists.start : lists.stop + 1]
+        return self.given[view].measure(offsets, block.keys, view)
+
+    def _before(self, lists: slice) -> tuple[np.ndarray, np.ndarray] | None:
+        """Return the first and last positions of the rows of lists in the other ranking."""
+        before = None if self.before is None else self.before.ranking
+        if before is None:
+            return None
+        rows = slice(*self.ranking.data.offsets[[lists.start, lists.stop]].tolist())
+        last = before.position if before.last is None else before.last
+        return before.position[rows], last[rows]
+
+    def _moved(self, lists: slice) -> tuple[np.ndarray, np.ndarray]:
+        """Return which lists of a run have another order, and the numbers of people and lists."""
+        if self.moved is None:
+            return np.zeros(0, dtype=np.int64), np.zeros(2)
+        offsets = self.ranking.data.offsets[lists.start : lists.stop + 1]
+        people = np.add.reduceat(self.moved[offsets[0] : offsets[-1]], offsets[:-1] - offsets[0])
+        some = np.flatnonzero(people)
+        return some, np.array([people.sum(), len(some)], dtype=np.float64)
+
+    @cached_property
+    def moved(self) -> np.ndarray | None:
+        """Whether each row has another position in the other ranking, as a number."""
+        before = None if self.before is None else self.before.ranking
+        if before is None:
+            return None
+        return moved_rows(self.ranking, before, self.plan.cut).astype(np.int64)
 
 
 def _metrics(ranking: Ranking, plan: SumsPlan) -> np.ndarray:
@@ -468,18 +597,23 @@ def _metrics(ranking: Ranking, plan: SumsPlan) -> np.ndarray:
 
 def _measured(block: Block, plan: SumsPlan) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Return the columns of each list, and the sums that have no columns."""
+    columns, found = measure_columns(block, Layout.of(plan))
+    values, twins, found["pairs"], found["pairs_with_others"] = _gaps(block, plan)
+    columns["gaps"] = tested_gaps(values, twins)
+    return columns, found
+
+
+def _gaps(block: Block, plan: SumsPlan) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Return gaps, their means over relabellings, and sums over pairs of groups."""
     layout = Layout.of(plan)
-    columns, found = measure_columns(block, layout)
     gaps = [(KINDS[name], plan.keys.index(key)) for name, key in plan.gaps]
     if plan.relevance:
         crossed = [at for at, key in enumerate(plan.keys) if len(key) > 1]
         gaps += [(4, at) for at in crossed if plan.sizes[at] <= MOST_PAIRED]
-    values, twins, found["pairs"], found["pairs_with_others"] = kernel_gaps(
+    return kernel_gaps(
         block.slots, block.keys, layout.parts, layout.width, plan.sizes, gaps,
         step=plan.step, n_twins=plan.n_twins, seed=plan.seed,
     )  # fmt: skip
-    columns["gaps"] = tested_gaps(values, twins)
-    return columns, found
 
 
 def _people(codes: np.ndarray, plan: SumsPlan) -> dict[tuple[int, ...], int]:

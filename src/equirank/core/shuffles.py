@@ -159,6 +159,17 @@ class Shuffled:
         expected = self.expected[used, g, j]
         return self.parts[used, g, j] + expected, expected
 
+    def adjusted_terms(self, g: int, j: int) -> np.ndarray:
+        """Return the parts of the statistic less their means over shuffles, by list."""
+        used = self.used[:, g]
+        return np.asarray((self.parts - self.mean_parts)[used, g, j])
+
+    def weighted_terms(self, g: int, j: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the parts of the statistic and ``n1 n2 / N``, by list."""
+        used = self.used[:, g]
+        n1, n2 = self.group_size[used, g], self.other_size[used, g]
+        return self.parts[used, g, j], n1 * n2 / (n1 + n2)
+
     def rates(self, g: int, j: int) -> Rates:
         """Return selected and all people of both sides, and the terms of their ratio."""
         used = self.used[:, g]

@@ -45,7 +45,7 @@ def _write(sums: ListSums, folder: Path) -> None:
     others = {n: v.ravel() for n, v in sums.sums.items() if n not in BUCKETED}
     _write_table(folder / "prefixes.parquet", _ragged(others))
     _write_views(sums, folder / "views.parquet", shapes)
-    for name in ("kept", "rare"):
+    for name in ("kept", "rare", "moved"):
         _write_sample(folder / f"{name}.parquet", getattr(sums, name))
     parts: list[dict[str, Any]] = [
         {"key": [at] * len(e.keys), "list": e.keys, "label": [json.dumps(x) for x in _plain(e)],
@@ -162,7 +162,11 @@ def _read(folder: Path, stored: dict[str, Any], plan: SumsPlan) -> ListSums:
             flat = long["value"][long["name"] == name]
         sums[name] = np.ascontiguousarray(flat.reshape(shape))
     sums.setdefault("undecided", np.zeros(plan.n_decisions))
+    sums.setdefault("moved", np.zeros(2))
     kept, rare = (_read_sample(folder / f"{name}.parquet", plan) for name in ("kept", "rare"))
+    moved = kept.take(np.zeros(0, dtype=np.int64))
+    if (folder / "moved.parquet").exists():  # from format 4 on
+        moved = _read_sample(folder / "moved.parquet", plan)
     table = _read_table(folder / "extremes.parquet")
     extremes = []
     for at in range(len(plan.keys)):
@@ -187,6 +191,7 @@ def _read(folder: Path, stored: dict[str, Any], plan: SumsPlan) -> ListSums:
         kept,
         rare,
         tuple(extremes),
+        moved,
         tuple(stored["sources"]),
         _read_views(folder, stored),
     )

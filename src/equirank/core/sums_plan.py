@@ -33,7 +33,7 @@ __all__ = [
 
 
 #: Version of the format of stored sums.
-FORMAT = 3
+FORMAT = 4
 #: Joins the names of crossed attributes.
 TIMES = " x "
 #: Default cutoffs, used if the lists are longer.
@@ -62,6 +62,8 @@ class Survey:
         Relevance to number of rows; None without relevance.
     score, position : bool
         Whether there are scores, and given positions (which then state the order).
+    median_score : float or None
+        Median score of everybody; None if scores are not compared.
     """
 
     groups: Mapping[str, tuple[Any, ...]]
@@ -69,6 +71,7 @@ class Survey:
     grades: Mapping[float, int] | None = None
     score: bool = True
     position: bool = False
+    median_score: float | None = None
 
     @property
     def n_lists(self) -> int:
@@ -89,8 +92,8 @@ class Survey:
         return (sizes[at[0]] + sizes[at[1]]) / 2.0
 
     @classmethod
-    def of(cls, data: RankingData) -> "Survey":
-        """Return the survey of data in memory."""
+    def of(cls, data: RankingData, scored: bool = False) -> "Survey":
+        """Return the survey of data in memory; ``scored`` says that scores are compared."""
         grades = None
         if data.y is not None:
             grades = _grades_of(np.asarray(data.y))
@@ -101,6 +104,7 @@ class Survey:
             grades,
             data.score is not None,
             data.position is not None,
+            float(np.median(data.score)) if scored and data.score is not None else None,
         )
 
 
@@ -162,12 +166,16 @@ class View(NamedTuple):
         The group and its reference, if there is a key.
     decision : int
         The decision about the people, if it was not made about everyone; -1 for everyone.
+    values : str
+        What is compared: ``"score"``, ``"change"`` since another ranking, or an NDCG by group;
+        empty for positions, exposure and decisions.
     """
 
     key: tuple[str, ...]
     group: str
     against: str
     decision: int
+    values: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,6 +210,14 @@ class SumsPlan:
         Seed of the relabellings.
     reference : dict of str to str
         Attributes (or ``"sex x race"``) whose groups are compared with one of them.
+    median : float or None
+        Median score, above which the share of each group is compared; None to compare no scores.
+    gains : tuple of str
+        Metrics (NDCG) that are compared by group, given relevance.
+    changed : bool
+        Whether the lists are compared with another ranking of the same people.
+    cut : int or None
+        Number of positions that are compared with the other ranking; None for all.
     """
 
     groups: dict[str, tuple[Any, ...]]
@@ -219,6 +235,10 @@ class SumsPlan:
     ties: Literal["average", "stable"] = "average"
     seed: int = 0
     reference: dict[str, str] = field(default_factory=dict)
+    median: float | None = None
+    gains: tuple[str, ...] = ()
+    changed: bool = False
+    cut: int | None = None
 
     @classmethod
     def of(
@@ -232,6 +252,9 @@ class SumsPlan:
         ties: Literal["average", "stable"] = "average",
         seed: int = 0,
         reference: Any = None,
+        scored: bool = False,
+        changed: bool = False,
+        cut: int | None = None,
     ) -> "SumsPlan":
         """Return the plan of a data set that was surveyed.
 
@@ -245,11 +268,15 @@ class SumsPlan:
             The way in which people are selected, if it is not the top k.
         seed : int
             Seed of the relabellings.
-        reference : optional
+        reference, scored : optional
             As in `audit`.
+        changed, cut
+            Whether the lists are compared with another ranking, and how many positions of it.
         """
         if survey.n_lists == 0:
             raise DataError("data must have at least one row, got none")
+        if scored and survey.median_score is None:
+            raise DataError("scored must be False for data without scores")
         rule = DecisionRule(k=k) if rule is None else rule
         decided = bool(rule.columns()) or bool(rule.cutoff)
         grades = survey.grades
@@ -271,6 +298,10 @@ class SumsPlan:
             ties,
             seed,
             _references(reference, survey.groups, cross),
+            survey.median_score if scored else None,
+            tuple(_gains(metrics)) if limits and not trend else (),
+            changed,
+            cut,
         )
 
     @cached_property
@@ -340,16 +371,27 @@ class SumsPlan:
 
     @cached_property
     def views(self) -> tuple[View, ...]:
-        """Who is measured apart: those decided about, and each group with its reference."""
+        """Who is measured apart: those decided about, and each group with its reference.
+
+        Scores, gains and changes are measured of everyone, and of each group with its reference.
+        """
         some = bool(self.rule.columns()) and not self.rule.quota
         decisions = range(self.n_decisions) if some else range(0)
         found = [View((), "", "", at) for at in decisions]
+        found += [View((), "", "", -1, name) for name in self.given_values]
         for key in self.keys:
             against = self.reference.get(TIMES.join(key))
             for group in self.labels(key) if against is not None else ():
                 if against is not None and group != against:
                     found += [View(key, group, against, at) for at in (-1, *decisions)]
+                    found += [View(key, group, against, -1, name) for name in self.given_values]
         return tuple(found)
+
+    @property
+    def given_values(self) -> tuple[str, ...]:
+        """What is compared beside positions, exposure and decisions, as views name it."""
+        scores = () if self.median is None else ("score",)
+        return (*scores, *self.gains, *(("change",) if self.changed else ()))
 
     @property
     def designs(self) -> list[str]:
@@ -426,7 +468,7 @@ class SumsPlan:
         return (
             found
             | {"rule": rule | {"stages": list(self.rule.stages)}}
-            | {name: list(found[name]) for name in ("ks", "limits", "metrics")}
+            | {name: list(found[name]) for name in ("ks", "limits", "metrics", "gains")}
         )
 
     @classmethod
@@ -442,8 +484,8 @@ class SumsPlan:
         given["groups"] = {name: tuple(labels) for name, labels in given["groups"].items()}
         rule = given["rule"]
         given["rule"] = DecisionRule(**rule | {"stages": tuple(rule["stages"])})
-        for name in ("ks", "limits", "metrics"):
-            given[name] = tuple(given[name])
+        for name in ("ks", "limits", "metrics", "gains"):
+            given[name] = tuple(given.get(name, ()))
         return cls(**given)
 
 
@@ -475,6 +517,13 @@ def _bound(metrics: Sequence[Any], groups: Iterable[str]) -> Iterable[str]:
         if isinstance(metric, GroupMetric) and metric.by is None:
             yield from (str(replace(metric, by=name)) for name in groups)
         else:
+            yield str(metric)
+
+
+def _gains(metrics: Sequence[Any]) -> Iterable[str]:
+    """Yield the names of metrics whose gains can be compared by group."""
+    for metric in [each for given in metrics for each in parse_metrics(given)]:
+        if hasattr(metric, "item_gains"):
             yield str(metric)
 
 

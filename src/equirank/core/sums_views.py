@@ -20,6 +20,7 @@ __all__ = [
     "count_margins",
     "margins_of",
     "measure_view",
+    "only_compared",
     "spread",
     "spread_groups",
 ]
@@ -46,6 +47,11 @@ GROUP_AXES: dict[str, tuple[int, ...]] = {
     "pairs_with_others": (0,),
     "ties": (),
     "lengths": (1,),
+    "spread": (0,),
+    "squares": (0,),
+    "within": (0,),
+    "changes": (),
+    "moved": (),
 }
 #: Those whose first axis has no fixed length.
 RAGGED = ("lengths", "margins")
@@ -214,10 +220,10 @@ def measure_view(block: Block, plan: SumsPlan, view: View) -> SumsView:
     lengths, sums["lengths"] = count_lengths(people, columns["claims"])
     if not plan.ks:
         sums["margins"] = count_margins(columns["claims"], layout.n_decisions)
-    return SumsView(sums, lengths) if not view.key else _only_compared(sums, lengths)
+    return SumsView(sums, lengths) if not view.key else only_compared(sums, lengths)
 
 
-def _only_compared(sums: dict[str, np.ndarray], lengths: np.ndarray) -> SumsView:
+def only_compared(sums: dict[str, np.ndarray], lengths: np.ndarray) -> SumsView:
     """Return the sums over the lists that contain both groups, so that others add nothing."""
     counts = sums["lengths"] * (np.arange(sums["lengths"].shape[1]) > 0)
     used = counts.any(axis=1)
