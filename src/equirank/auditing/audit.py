@@ -7,6 +7,7 @@ from ..core.data import RankingData
 from ..core.environment import listening
 from ..core.errors import DataError
 from ..core.keywords import chosen_keywords, shared_keywords
+from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..engines.given_ranking import (
     ColumnKeywords,
@@ -51,8 +52,8 @@ def audit(
 ) -> "AuditResult":
     """Audit a ranking: compare how groups of people are ranked, with uncertainty.
 
-    Beyond 2,048 lists or 1,000,000 rows the audit is that of `audit_sums`, unless an option needs
-    every row: scores, a second ranking, or an `NDCG` by group.
+    Beyond 2,048 lists or 1,000,000 rows the audit is that of `audit_sums`. One list, a ranking of
+    several draws, and metrics that are no means over lists are audited by their rows.
 
     Parameters
     ----------
@@ -107,44 +108,54 @@ def audit(
     False
     """
     # Late, so that the import of `audit` is quick.
-    from .measured import parse_wanted
-    from .ranking_audit import audit_ranking
-    from .sums_audit import audit_many_lists, can_be_summed, sums_suffice
+    from .compared import Other
+    from .gates import MetricGate, asks_for_scores, read_gate, with_gate_references
+    from .measured import gains_of, parse_wanted
+    from .planned_audit import audit_planned
+    from .source_plans import check_resampling, plan_of_ranking, second_plan
 
     ties, max_groups = given["ties"], given["max_groups"]
-    heading = chosen_keywords(HeadingKeywords, given)
-    provenance = Provenance.given(**heading).with_inputs(ties=ties, max_groups=max_groups)
     wanted = parse_wanted(given["metrics"])
     rule, outcomes = decision_rule(data, chosen_keywords(DecisionKeywords, given))
     columns = chosen_keywords(ColumnKeywords, given) | {"id": id, "outcomes": outcomes}
     ranking = as_ranking(data, columns, ties, max_groups, rule)
-    other = None
+    files, other = [ranking.data], None
     if against is not None:
-        other = as_ranking(against, _columns_against(against, columns), ties, max_groups)
-    second = None
-    if unpaired is not None:
-        if data is None:
-            raise DataError("unpaired must be None beside arrays; pass frames or RankingData")
-        names = _columns_against(unpaired, columns)
-        second = as_ranking(unpaired, names, ties, max_groups, rule)
-    settings = chosen_keywords(SumsAuditKeywords, given) | {"metrics": wanted, "cross": cross}
-    settings = {name: value for name, value in settings.items() if name not in heading}
-    settings |= {"title": given["title"], "provenance": provenance}
-    settings |= {"reference": given["reference"], "unpaired": second, "lists_differ": lists_differ}
-    settings["unpaired_title"] = unpaired_title
-    summed = other is None and not scored and can_be_summed(ranking, rule, wanted, given["gates"])
-    summed = summed and (second is None or sums_suffice(second, rule))
+        before = as_ranking(against, _columns_against(against, columns), ties, max_groups)
+        other = Other(against_title, before)
+        files.append(before.data)
+    if unpaired is not None and data is None:
+        raise DataError("unpaired must be None beside arrays; pass frames or RankingData")
+    if lists_differ and unpaired is None:
+        raise DataError("lists_differ must be False without unpaired")
+    check_resampling(dict(given), cross)
+    rules = [read_gate(text) for text in given["gates"]]
+    settings: dict[str, Any] = {
+        "rule": rule, "cross": cross, "reference": with_gate_references(given["reference"], rules),
+        "protected": given["protected"], "shown": given["shown"], "level": given["level"],
+        "n_boot": given["n_boot"], "n_permutations": given["n_permutations"],
+        "seed": as_seed(given["random_state"]), "gains": gains_of(wanted),
+        "scored": scored or asks_for_scores(rules),
+    }  # fmt: skip
     with listening(progress):
-        if summed:
-            return audit_many_lists(ranking, rule=rule, ties=ties, **settings)
-        return audit_ranking(
-            ranking,
-            against=other,
-            rule=rule,
-            scored=scored,
-            against_title=against_title,
-            **settings,
-        )
+        measured = [*wanted, *(gate.metric for gate in rules if isinstance(gate, MetricGate))]
+        plan, other = plan_of_ranking(ranking, settings, ties=ties, metrics=measured, against=other)
+        second = None
+        if unpaired is not None:
+            later = as_ranking(
+                unpaired, _columns_against(unpaired, columns), ties, max_groups, rule
+            )
+            files.append(later.data)
+            second = second_plan(later, plan, lists_differ, settings, ties)
+        provenance = Provenance.given(**chosen_keywords(HeadingKeywords, given))
+        return audit_planned(
+            plan, rules=rules, metrics=wanted, title=given["title"], against=other, second=second,
+            provenance=provenance.with_inputs(*files, ties=ties, max_groups=max_groups),
+            unpaired_title=unpaired_title, profile=given["profile"],
+            leave_out_small=given["leave_out_small"], protected=given["protected"],
+            reference=given["reference"], lists_differ=lists_differ, gates=list(given["gates"]),
+            cross=cross,
+        )  # fmt: skip
 
 
 def _columns_against(against: Any, columns: Mapping[str, Any]) -> dict[str, Any]:

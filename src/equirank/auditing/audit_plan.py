@@ -79,7 +79,8 @@ class Audited:
 class Plan:
     """The ranking to audit, and the settings.
 
-    With ``sums``, the ranking is a sample of lists, and numbers are those of the sums.
+    With ``sums``, the ranking is a sample of lists, and numbers are those of the sums. What needs
+    rows then reads ``rows``: the plan of all rows if they are in memory, else that of the sample.
     """
 
     ranking: Ranking
@@ -95,6 +96,17 @@ class Plan:
     shown: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     gains: tuple[NDCG, ...] = ()
     sums: ListSums | None = None
+    rows: "Plan | None" = None
+
+    @property
+    def of_rows(self) -> "Plan":
+        """The plan for what needs rows."""
+        return self if self.rows is None else self.rows
+
+    @property
+    def sampled(self) -> bool:
+        """Whether the rows are those of a sample of lists."""
+        return self.of_rows.data.n_queries < self.n_queries
 
     @property
     def ks(self) -> tuple[int, ...]:

@@ -1,5 +1,6 @@
 """Claims about a change between two rankings of the same people, like compared with like."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,16 +11,15 @@ from ..core.errors import DataError
 from ..core.inputs import frozen
 from ..core.outcomes import decide_top
 from ..core.ranking import Ranking
-from ..core.shuffles import Shuffled
 from ..reports.claims import Claim, effect_size
 from .audit_plan import Plan
 from .claim_intervals import mean_ends
 from .claim_tests import Tested
 from .group_claims import by_chance, direction_of, first_claim, tested
-from .people import People, Values, group_chance, make_values
-from .shuffled_sets import ShuffledSet, shuffle_set
+from .people import Partition, People, Values, group_chance, make_values
+from .shuffled_sets import AnyValues, shuffle_set
 
-__all__ = ["align", "change_block", "shown_cut"]
+__all__ = ["Change", "align", "change_block", "change_claims", "shown_cut"]
 
 
 def align(ranking: Ranking, before: Ranking) -> Ranking | str:
@@ -120,51 +120,79 @@ def change_block(
         shuffled = shuffle_set(
             people, groups, rows, change, sizes, plan.n_permutations, seed, studentized=True
         )
-        for at in range(len(groups)):
-            if shuffled.found.used[:, at].any():
-                block += _changes(plan, people, (new, old), shuffled, at, ks)
+        for at, g in enumerate(groups):
+            found = shuffled.found
+            if found.used[:, at].any():
+                columns = _columns(people, new, g, ks)
+                pairs = _pairs(people, (new, old), g, ks, found.used[:, at])
+                block += change_claims(plan, people.partitions[g], found, at, columns, pairs)
     return block, facts
 
 
-def _changes(
-    plan: Plan,
-    people: People,
-    values: tuple[Values, Values],
-    shuffled: ShuffledSet[Shuffled],
-    g: int,
-    ks: list[int],
-) -> list[Tested]:
+#: The names of what may change: position, chance, exposure, and the top k by k.
+Change = str | int
+
+
+def _columns(people: People, values: Values, g: int, ks: Sequence[int]) -> dict[Change, int]:
+    """Return the numbers of the values of a comparison."""
+    chance = f"chance {people.mask_index(people.partitions[g])}"
+    found: dict[Change, int] = {"position": values.at("position"), "chance": values.at(chance)}
+    return found | {"exposure": values.at("exposure")} | {k: values.at(f"top {k}") for k in ks}
+
+
+def _pairs(
+    people: People, values: tuple[Values, Values], g: int, ks: Sequence[int], used: np.ndarray
+) -> dict[Change, tuple[float, float]]:
+    """Return the chance, share of exposure and rates of a comparison, now and before."""
     new, old = values
-    found, partition = shuffled.found, people.partitions[shuffled.groups[g]]
+    side = np.where(used[people.query], people.partitions[g].sides[people.vectors], -1)
+    found: dict[Change, tuple[float, float]] = {
+        "position": (group_chance(people, new, g), group_chance(people, old, g)),
+        "exposure": (_share(side, new), _share(side, old)),
+    }
+    return found | {k: (_rate(side, new, k), _rate(side, old, k)) for k in ks}
+
+
+def change_claims(
+    plan: Plan,
+    partition: Partition,
+    found: AnyValues,
+    g: int,
+    columns: Mapping[Change, int],
+    pairs: Mapping[Change, tuple[float, float]],
+) -> list[Tested]:
+    """Return the claims about the changes of one comparison.
+
+    Parameters
+    ----------
+    plan, partition, found, g
+        The comparison, and its number in the statistics.
+    columns : mapping
+        The numbers of the changed values: position, chance, exposure, and each k.
+    pairs : mapping
+        The chance to be ranked above, the share of exposure, and the rate of each k, now and
+        before.
+    """
     base = replace(first_claim(plan, partition, found, g, "change of position"), block="iii")
-    chance = new.at(f"chance {people.mask_index(partition)}")
-    whole = shuffled.groups[g]
-    shares = group_chance(people, new, whole), group_chance(people, old, whole)
     use_chance = by_chance(dict(base.scope))
-    j = chance if use_chance else new.at("position")
-    sign = -1.0 if use_chance else 1.0
-    unit = "chance" if use_chance else "positions"
-    claims = [_finished(plan, base, found, g, j, sign, unit, shares)]
-    used = found.used[:, g]
-    n_people = (found.group_size + found.other_size)[used, g].sum()
-    j = new.at("exposure")
-    share = [_share(people, each, partition.sides, "exposure", used) for each in values]
+    j = columns["chance" if use_chance else "position"]
+    sign, unit = (-1.0, "chance") if use_chance else (1.0, "positions")
+    claims = [_finished(plan, base, found, g, j, sign, unit, pairs["position"])]
     claim = replace(base, quantity="change of exposure")
+    factor = 1.0 / sum(found.sides(g))
     claims.append(
-        _finished(plan, claim, found, g, j, 1.0 / n_people, "share", (share[0], share[1]))
+        _finished(plan, claim, found, g, columns["exposure"], factor, "share", pairs["exposure"])
     )
-    for k in ks:
-        j = new.at(f"top {k}")
-        rates = [_rate(people, each, partition.sides, k, used) for each in values]
+    for k in (name for name in columns if isinstance(name, int)):
         claim = replace(base, quantity="change of selected", scope={"k": k, **base.scope})
-        claims.append(_finished(plan, claim, found, g, j, 1.0, "people", (rates[0], rates[1])))
+        claims.append(_finished(plan, claim, found, g, columns[k], 1.0, "people", pairs[k]))
     return claims
 
 
 def _finished(
     plan: Plan,
     claim: Claim,
-    found: Shuffled,
+    found: AnyValues,
     g: int,
     j: int,
     factor: float,
@@ -189,13 +217,11 @@ def _finished(
     return tested(claim, found, g, j)
 
 
-def _share(people: People, values: Values, sides: np.ndarray, name: str, used: np.ndarray) -> float:
-    """Return the group's share of a column, over the lists that contain both sides."""
-    side = np.where(used[people.query], sides[people.vectors], -1)
-    column = values.columns[:, values.at(name)]
+def _share(side: np.ndarray, values: Values) -> float:
+    """Return the group's share of the exposure of both sides."""
+    column = values.columns[:, values.at("exposure")]
     return float(column[side == 1].sum() / max(column[side >= 0].sum(), 1e-300))
 
 
-def _rate(people: People, values: Values, sides: np.ndarray, k: int, used: np.ndarray) -> float:
-    side = np.where(used[people.query], sides[people.vectors], -1)
+def _rate(side: np.ndarray, values: Values, k: int) -> float:
     return float(values.columns[side == 1, values.at(f"top {k}")].mean())

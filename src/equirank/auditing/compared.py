@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Any
 
+from ..core.errors import DataError
 from ..core.ranking import Ranking
 from ..reports.claims import Claim
 from .audit_plan import Plan
@@ -13,10 +14,29 @@ from .given_claims import given_block
 from .group_claims import group_block
 from .label_claims import judge_labels
 from .people import People, find_people, make_values
-from .summed_claims import summed_blocks
+from .summed_claims import summed_blocks, summed_changes
 from .unpaired_claims import unpaired_blocks
 
-__all__ = ["Compared", "compare_groups", "group_blocks"]
+__all__ = ["Compared", "Other", "compare_groups", "group_blocks"]
+
+
+@dataclass(frozen=True, eq=False)
+class Other:
+    """A second ranking of the same lists.
+
+    Attributes
+    ----------
+    title : str
+        Its name, for the report.
+    ranking : Ranking or None
+        The ranking; None if only sums have it.
+    refused : str
+        Why no change of people is claimed; empty otherwise.
+    """
+
+    title: str
+    ranking: Ranking | None = None
+    refused: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +79,12 @@ class Compared:
 
 
 def compare_groups(
-    plan: Plan, before: Ranking | None = None, unpaired: Plan | None = None
+    plan: Plan, against: Other | None = None, unpaired: Plan | None = None
 ) -> Compared:
     """Return the claims of an audit, corrected for the whole report.
 
-    With ``before``, changes since that ranking of the same people are a third block of claims; with
-    ``unpaired``, changes since a file of other lists.
+    With ``against``, changes since that ranking of the same people are a third block of claims;
+    with ``unpaired``, changes since a file of other lists.
     """
     people = find_people(plan)
     blocks: list[list[Tested]] = []
@@ -72,17 +92,36 @@ def compare_groups(
     if people.partitions:
         if plan.sums is None:
             blocks = group_blocks(plan, people)
+            blocks[1] += gain_claims(plan, people)
         else:
             blocks = summed_blocks(plan, people, plan.sums)
-        blocks[1] += gain_claims(plan, people)
-        if before is not None:
-            block, change = change_block(plan, people, before)
+        if against is not None:
+            block, change = _changes(plan, people, against)
             blocks.append(block)
         if unpaired is not None:
             blocks += unpaired_blocks(plan, people, unpaired)
+    before = _before(plan, against)
     judged = judge_labels(plan, finish(blocks, plan), before, unpaired)
     claims = [_with_names(claim, plan) for claim in judged]
     return Compared([*claims, *_remarks(change, plan)], people, change)
+
+
+def _changes(plan: Plan, people: People, against: Other) -> tuple[list[Tested], dict[str, Any]]:
+    """Return the claims about changes since another ranking, and what was compared."""
+    if against.refused:
+        return [], {"moved": None, "cut": None, "refused": against.refused}
+    if plan.sums is not None:
+        return summed_changes(plan, people, plan.sums)
+    if against.ranking is None:
+        raise DataError("against must be a ranking of the audited rows")
+    return change_block(plan, people, against.ranking)
+
+
+def _before(plan: Plan, against: Other | None) -> Ranking | None:
+    """Return the second ranking of the rows that unknown labels are judged by."""
+    if against is None or against.ranking is not None or plan.sums is None:
+        return None if against is None else against.ranking
+    return plan.sums.kept.before(plan.of_rows.data)
 
 
 def group_blocks(plan: Plan, people: People) -> list[list[Tested]]:

@@ -5,7 +5,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ..core.shuffles import Shuffled, bootstrap_t, shuffle_labels
+from ..core.shuffles import bootstrap_t, shuffle_labels
 from ..core.sums_plan import MOST_GRADES
 from ..metrics import NDCG
 from ..reports.claims import effect_size
@@ -14,8 +14,9 @@ from .claim_intervals import FEWEST_LISTS, Ends, interval_levels
 from .claim_tests import Tested
 from .group_claims import direction_of, first_claim
 from .people import Partition, People
+from .shuffled_sets import AnyValues
 
-__all__ = ["gain_claims"]
+__all__ = ["gain_claim", "gain_claims"]
 
 
 def gain_claims(plan: Plan, people: People) -> list[Tested]:
@@ -54,31 +55,31 @@ def gain_claims(plan: Plan, people: People) -> list[Tested]:
                 n_queries=plan.data.n_queries,
             )
             block += [
-                _gain_claim(plan, people.partitions[g], found, at, metric)
+                gain_claim(plan, people.partitions[g], found, at, metric)
                 for at, g in enumerate(some)
             ]
     return block
 
 
-def _gain_claim(plan: Plan, partition: Partition, found: Shuffled, at: int, metric: NDCG) -> Tested:
+def gain_claim(plan: Plan, partition: Partition, found: AnyValues, at: int, metric: NDCG) -> Tested:
     """Return the claim of one group: its NDCG, and the one expected from its relevance."""
     claim = replace(first_claim(plan, partition, found, at, str(metric)), block="ii")
     cut = {} if metric.k is None else {"k": metric.k}
     claim = replace(claim, scope={"given": "relevance", **cut, **claim.scope})
-    used, draws = found.used[:, at], found.draws[:, at, 0]
-    ideal = (found.parts + found.expected)[used, at, 1]
+    draws = found.draws[:, at, 0]
+    received, ideal = (found.observed_terms(at, j)[0] for j in (0, 1))
     whole = float(ideal.sum())
     if whole <= 0:
         reason = claim.reason or "nobody of the group is relevant in a list that contains both"
         return Tested(replace(claim, reason=reason), float("nan"), draws, 0.0)
-    above = (found.parts - found.mean_parts)[used, at, 0]
-    value = float((found.parts + found.expected)[used, at, 0].sum()) / whole
+    above = found.adjusted_terms(at, 0)
+    value = float(received.sum()) / whole
     expected = value - float(above.sum()) / whole
     deviation = float(found.deviation[at, 0]) / whole
     if not deviation > 0 and not claim.reason:
         claim = replace(claim, reason="all with the same relevance have the same gain")
     ends = Ends()
-    if plan.n_boot and len(above) >= FEWEST_LISTS:
+    if plan.n_boot and found.lists(at) >= FEWEST_LISTS:
         pairs = bootstrap_t(above, ideal, interval_levels(plan), plan.n_boot, plan.seed)
         ends = Ends.of([(expected + low, expected + high) for low, high in pairs], "lists")
     elif plan.n_boot:
@@ -96,4 +97,4 @@ def _gain_claim(plan: Plan, partition: Partition, found: Shuffled, at: int, metr
         **ends.fields,
     )
     z = float("nan") if claim.reason else float(found.z[at, 0])
-    return Tested(claim, z, draws, deviation)
+    return Tested(claim, z, draws, deviation, column=0)

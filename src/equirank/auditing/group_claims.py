@@ -8,7 +8,8 @@ import numpy as np
 from ..core.outcomes import Decision
 from ..core.shuffles import Shuffled, bootstrap_t, own_p
 from ..reports.claims import Claim, effect_size
-from ..statistics import exact_over_lists, score_gap
+from ..statistics import exact_over_lists
+from ..statistics.score_gaps import ScoreGap, score_gap
 from .audit_plan import Plan
 from .claim_intervals import (
     FEWEST_LISTS,
@@ -20,16 +21,18 @@ from .claim_intervals import (
 )
 from .claim_tests import Tested
 from .people import Partition, People, Values, group_chance, make_values
-from .shuffled_sets import AnyShuffled, ShuffledSet, set_seed, shuffle_set
+from .shuffled_sets import AnyShuffled, AnyValues, ShuffledSet, set_seed, shuffle_set
 
 __all__ = [
     "FEWEST_PEOPLE",
+    "MANY",
     "by_chance",
     "claims_of_set",
     "direction_of",
     "first_claim",
     "group_block",
     "no_list",
+    "score_claims",
     "selected_claim",
     "tested",
 ]
@@ -90,8 +93,14 @@ def claims_of_set(
                 j = values.at(decision.name)
                 mine[key] = selected_claim(plan, shuffled, at, partition, j, decision)
         if plan.scored:
-            mine[MANY] = _scored(plan, values, shuffled, at, partition)
-            mine[MANY + 1] = _score(plan, people, values, shuffled, at)
+            used = shuffled.found.used[:, at]
+            side = np.where(used[people.query], partition.sides[people.vectors], -1)
+            score = values.columns[:, values.at("score")]
+            gap = score_gap(score, side, qid=people.query, level=plan.level)
+            above = group_chance(people, values, g) if plan.ordered else float("nan")
+            columns = values.at("scored"), values.at("score")
+            both = score_claims(plan, shuffled, at, partition, columns, gap, above)
+            mine |= dict(zip((MANY, MANY + 1), both, strict=True))
         block += [replace(each, order=(g, key)) for key, each in mine.items()]
     return block
 
@@ -244,12 +253,32 @@ def selected_claim(
     return _rates(plan, claim, shuffled.found, g, j, decision.name)
 
 
-def _scored(
-    plan: Plan, values: Values, shuffled: ShuffledSet[Any], g: int, partition: Partition
-) -> Tested:
-    """Return the claim about the share of people above the median score of everybody."""
+def score_claims(
+    plan: Plan,
+    shuffled: ShuffledSet[Any],
+    g: int,
+    partition: Partition,
+    columns: tuple[int, int],
+    gap: ScoreGap,
+    above: float,
+) -> tuple[Tested, Tested]:
+    """Return the claims about scores above the median of everybody, and about mean scores.
+
+    Parameters
+    ----------
+    plan, shuffled, g, partition
+        The comparison, and its number in the shuffles.
+    columns : tuple of int
+        The numbers of both values.
+    gap : ScoreGap
+        The difference in mean scores.
+    above : float
+        The chance that a person of the group is ranked above one of the other side.
+    """
     claim = first_claim(plan, partition, shuffled.found, g, "scored", shuffled.sizes)
-    return _rates(plan, claim, shuffled.found, g, values.at("scored"), "above the median score")
+    rate = _rates(plan, claim, shuffled.found, g, columns[0], "above the median score")
+    claim = replace(claim, quantity="score")
+    return rate, _score(plan, claim, shuffled.found, g, columns[1], gap, above)
 
 
 def _rates(plan: Plan, claim: Claim, found: AnyShuffled, g: int, j: int, name: str) -> Tested:
@@ -299,32 +328,24 @@ def _other_side(claim: Claim) -> str:
 
 
 def _score(
-    plan: Plan, people: People, values: Values, shuffled: ShuffledSet[Any], g: int
+    plan: Plan, claim: Claim, found: AnyValues, g: int, j: int, gap: ScoreGap, above: float
 ) -> Tested:
     """Return the claim about the gap between mean scores, in pooled standard deviations.
 
     As in `score_gap`: lists count with ``n1 n2 / (n1 + n2)``.
     """
-    found, partition = shuffled.found, people.partitions[shuffled.groups[g]]
-    claim = first_claim(plan, partition, found, g, "score", shuffled.sizes)
-    j, used = values.at("score"), found.used[:, g]
-    side = np.where(used[people.query], partition.sides[people.vectors], -1)
-    gap = score_gap(values.columns[:, j], side, qid=people.query, level=plan.level)
     if gap.reason:
         claim = replace(claim, reason=claim.reason or gap.reason)
         return Tested(claim, float("nan"), found.draws[:, g, j], 0.0)
-    n1, n2 = found.group_size[used, g], found.other_size[used, g]
-    weight = n1 * n2 / (n1 + n2)
+    parts, weight = found.weighted_terms(g, j)
     scale = gap.g / gap.d / gap.deviation if gap.d else 1.0 / gap.deviation
-    if used.sum() >= FEWEST_LISTS:
-        parts = found.parts[used, g, j]
+    if found.lists(g) >= FEWEST_LISTS:
         pairs = bootstrap_t(parts, weight, interval_levels(plan), plan.n_boot, plan.seed)
         ends = Ends.of(pairs, "lists").times(scale)
     else:
         error = gap.error * gap.deviation * scale
         pairs = [(gap.g - z * error, gap.g + z * error) for z in normal_quantiles(plan)]
         ends = Ends.of(pairs, "people")
-    above = group_chance(people, values, shuffled.groups[g]) if plan.ordered else float("nan")
     claim = replace(
         claim,
         estimate=gap.g,

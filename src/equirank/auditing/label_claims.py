@@ -72,46 +72,26 @@ def judge_labels(
 ) -> list[Claim]:
     """Return claims with the answer that they rest on.
 
-    Changes are those since ``before``, or since the other lists of ``unpaired``.
+    Changes are those since ``before``, or since the other lists of ``unpaired``. Sums over lists
+    are judged by the rows in memory, or else by a sample of lists, whose bounds are then intervals.
 
     Up to 5% unknown labels, known people decide. Above, and if labels were recorded with errors or
     checked, a finding must hold whatever the unknown labels are, or the corrected interval must be
     on its side; otherwise the data cannot tell.
     """
-    by_name = {each.name: each for each in plan.audited}
-    if plan.sums is not None:
-        return [_of_sums(plan, by_name, claim, unpaired) for claim in claims]
-    columns = _Columns(plan, before)
+    rows = plan.of_rows
+    by_name = {each.name: each for each in rows.audited}
+    columns = _Columns(rows, before, plan.sampled)
     judged = []
     for claim in claims:
         each = by_name.get(claim.attribute)
         if each is not None and unpaired is not None and claim.scope.get("unpaired"):
-            claim = _judged_unpaired((plan, unpaired), each, claim)
+            sampled = plan.sampled or unpaired.sampled
+            claim = _judged_unpaired((rows, unpaired.of_rows), each, claim, sampled)
         elif each is not None:
             claim = _judged(columns, each, claim)
         judged.append(claim)
     return judged
-
-
-def _of_sums(
-    plan: Plan, by_name: Mapping[str, Audited], claim: Claim, unpaired: Plan | None
-) -> Claim:
-    """Return a claim from sums over lists, which decide nothing if many labels are unknown."""
-    if claim.attribute not in by_name or plan.sums is None or claim.status != "finding":
-        return claim
-    share = _share_unknown(plan, claim.attribute)
-    if unpaired is not None and claim.scope.get("unpaired"):
-        share = max(share, _share_unknown(unpaired, claim.attribute))
-    if share <= FEW_UNKNOWN:
-        return claim
-    reason = f"{percent(share)} of the labels are unknown, and sums over lists have no bounds"
-    return _undecided(claim, reason, {"unknown": share, "doubted": 1.0})
-
-
-def _share_unknown(plan: Plan, attribute: str) -> float:
-    """Return the share of people whose label of an attribute is unknown; 1 without it."""
-    each = next((each for each in plan.audited if each.name == attribute), None)
-    return 1.0 if each is None else plan.n_unknown(each) / max(plan.n_rows, 1)
 
 
 def _judged(columns: "_Columns", each: Audited, claim: Claim) -> Claim:
@@ -130,14 +110,15 @@ def _judged(columns: "_Columns", each: Audited, claim: Claim) -> Claim:
     labels = labels_of(plan, each, code, column.among, column.bands)
     unknown = {"unknown": labels.share, "doubted": float(labels.doubted)}
     found = _Answers.of(plan, each, labels, column, code)
-    numbers = unknown | found.numbers
+    numbers = unknown | (found.sampled_numbers if columns.sampled else found.numbers)
     if claim.scope.get("given") and labels.share > MANY_UNKNOWN:
         labels = replace(labels, refused=_too_many_given(claim, labels))
         numbers = {n: float("nan") if "corrected" in n else v for n, v in numbers.items()}
     if claim.quantity == "position" and not claim.scope.get("given"):
         other = columns.of(claim, "positions" if claim.unit == "chance" else "chance")
         if isinstance(other, LabelColumn):
-            more = _Answers.of(plan, each, labels, other, code).numbers
+            answers = _Answers.of(plan, each, labels, other, code)
+            more = answers.sampled_numbers if columns.sampled else answers.numbers
             numbers |= {f"{other.name}.{name}": value for name, value in more.items()}
     claim = _with_numbers(claim, numbers)
     if claim.status != "finding" or not labels.doubted:
@@ -149,7 +130,7 @@ def _judged(columns: "_Columns", each: Audited, claim: Claim) -> Claim:
     return judged
 
 
-def _judged_unpaired(plans: tuple[Plan, Plan], each: Audited, claim: Claim) -> Claim:
+def _judged_unpaired(plans: tuple[Plan, Plan], each: Audited, claim: Claim, sampled: bool) -> Claim:
     """Return a claim about a change between two files: each is corrected by itself."""
     if claim.status not in ("finding", "cannot_tell"):
         return claim
@@ -165,7 +146,7 @@ def _judged_unpaired(plans: tuple[Plan, Plan], each: Audited, claim: Claim) -> C
         answers.append(_Answers.of(plan, mine, known[-1], column, code))
     share = max(labels.share for labels in known)
     doubted = any(labels.doubted for labels in known)
-    found = _Change(answers[0], answers[1], claim.unit == "ratio")
+    found = _Change(answers[0], answers[1], claim.unit == "ratio", sampled)
     numbers = {"unknown": share, "doubted": float(doubted)} | found.numbers
     refused = next(filter(None, (_refused_change(labels) for labels in known)), "")
     if refused:
@@ -322,12 +303,22 @@ class _Answers:
         low, high = b * self.bounds.interval_low, b * self.bounds.interval_high
         return self.numbers | _ends("interval", low, high, self.mirrored)
 
+    @property
+    def sampled_numbers(self) -> dict[str, float]:
+        """The numbers of a claim from a sample of lists: bounds that hold for all lists.
+
+        They are the confidence interval of the bounds.
+        """
+        found = self.all_numbers
+        ends = {f"bounds_{end}": found.pop(f"interval_{end}") for end in ("low", "high")}
+        return found | ends
+
 
 class _Change:
     """The answers about a change between two files, from those of each."""
 
-    def __init__(self, new: _Answers, old: _Answers, ratio: bool) -> None:
-        self.ratio, self.neutral = ratio, float(ratio)
+    def __init__(self, new: _Answers, old: _Answers, ratio: bool, sampled: bool) -> None:
+        self.ratio, self.neutral, self.sampled = ratio, float(ratio), sampled
         self.recorded = new.recorded or old.recorded
         parts = new.all_numbers, old.all_numbers
         self.corrected, self.one_sided = (
@@ -367,8 +358,8 @@ class _Change:
             "corrected_high": self.corrected.high,
             "corrected_bound_low": self.one_sided.low,
             "corrected_bound_high": self.one_sided.high,
-            "bounds_low": self.least.value,
-            "bounds_high": self.most.value,
+            "bounds_low": self.least.low if self.sampled else self.least.value,
+            "bounds_high": self.most.high if self.sampled else self.most.value,
         }
 
 
@@ -381,8 +372,8 @@ def _ends(name: str, low: float, high: float, mirrored: bool) -> dict[str, float
 class _Columns:
     """The values that claims are about, which labels do not change."""
 
-    def __init__(self, plan: Plan, before: Ranking | None) -> None:
-        self.plan, self.before = plan, before
+    def __init__(self, plan: Plan, before: Ranking | None, sampled: bool = False) -> None:
+        self.plan, self.before, self.sampled = plan, before, sampled
         self.query = plan.data.query_of_rows()
 
     def of(self, claim: Claim, unit: str = "") -> LabelColumn | str:

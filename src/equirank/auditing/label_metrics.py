@@ -40,9 +40,9 @@ MOST_TRIED = 1_000_000
 def label_facts(plan: Plan) -> dict[str, dict[str, Any]]:
     """Return for each attribute the share of unknown labels, and whether known ones decide."""
     found = {}
-    for each in plan.audited:
-        labels = labels_of(plan, each, 0)
-        share = 1.0 - float(each.attribute.known.mean())
+    for each, mine in zip(plan.audited, plan.of_rows.audited, strict=True):
+        labels = labels_of(plan.of_rows, mine, 0)
+        share = plan.n_unknown(each) / plan.n_rows
         found[each.name] = {
             "unknown": share,
             "doubted": bool(labels.doubted or share > 0.05),

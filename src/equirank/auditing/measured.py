@@ -1,6 +1,6 @@
 """The metrics of an audit, evaluated for every attribute in one pass."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
@@ -32,8 +32,8 @@ __all__ = [
     "Gap",
     "Measured",
     "chosen_metrics",
+    "gains_of",
     "measure_all",
-    "measured_metrics",
     "parse_wanted",
     "short_name",
 ]
@@ -104,20 +104,11 @@ class Measured:
         return interval(replicates, level, self.evaluation.sample_size)
 
 
-def measure_all(
-    plan: Plan,
-    wanted: Iterable[Metric] = (),
-    only: bool = False,
-    measure: Callable[..., Evaluation] = evaluate,
-) -> Measured:
-    """Evaluate totals, gaps and relevance metrics in one pass.
-
-    With ``only``, just the ``wanted`` metrics are evaluated. ``measure`` has the signature of
-    `evaluate`.
-    """
+def measure_all(plan: Plan, wanted: Iterable[Metric] = (), only: bool = False) -> Measured:
+    """Evaluate totals, gaps and relevance metrics in one pass; ``only`` the wanted ones."""
     overall, gaps = chosen_metrics(plan, wanted, only)
     inner = [] if only else _inner(plan)
-    found = measure(
+    found = evaluate(
         plan.ranking,
         list(dict.fromkeys([*overall, *inner, *(gap.metric for gap in gaps)])),
         n_boot=plan.n_boot,
@@ -135,12 +126,6 @@ def chosen_metrics(
     wanted = list(wanted)
     of_groups = [m for m in wanted if isinstance(m, GroupMetric)]
     return _overall(plan, wanted, only), list(_gaps(plan, of_groups, only))
-
-
-def measured_metrics(plan: Plan) -> list[Metric]:
-    """Return all metrics of an audit, for `evaluate`."""
-    gaps = [gap.metric for gap in _gaps(plan, [], False)]
-    return list(dict.fromkeys([*_overall(plan, [], False), *_inner(plan), *gaps]))
 
 
 def _overall(plan: Plan, wanted: list[Metric], only: bool) -> list[Metric]:
@@ -213,6 +198,11 @@ def short_name(metric: Metric) -> str:
     known = {field.name for field in fields(metric)}
     options: dict[str, Any] = {name: None for name in ("by", "protected") if name in known}
     return str(replace(metric, **options))
+
+
+def gains_of(metrics: Iterable[Metric]) -> tuple[NDCG, ...]:
+    """Return the metrics that are compared by group, given relevance."""
+    return tuple(metric for metric in metrics if isinstance(metric, NDCG))
 
 
 def parse_wanted(metrics: Any) -> list[Metric]:

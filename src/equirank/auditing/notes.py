@@ -15,7 +15,7 @@ from ..reports.claims import Claim
 from ..reports.number_words import joined, number, percent, quoted
 from .audit_plan import Audited, Plan
 from .measured import Measured
-from .tables.gap_tables import MOST_QUERIES, shared_queries
+from .tables.gap_tables import MOST_QUERIES
 from .tables.group_tables import POWER, SMALL_SELECTED, SMALL_SHARE
 from .tables.position_tables import BAND_ALPHA, LISTS_SHOWN, MOST_GROUPS
 from .tables.shape_tables import MOST_LISTS
@@ -316,11 +316,11 @@ def _sampled(facts: dict[str, Any], claims: Sequence[Claim]) -> Notes:
         f"Scores, strips of positions and distributional checks describe {number(sums['lists'])} "
         f"of {number(facts['n_queries'])} lists, chosen by their labels alone.",
     )
-    if sums["unknown"]:
+    if sums["unknown"] and sums["sampled"]:
         yield (
             "drilldown",
-            "What unknown labels could change is not bounded for so many lists; audit the rows of "
-            "fewer lists for that.",
+            f"What unknown labels could change was computed from these {number(sums['lists'])} "
+            "lists. Bounds in sentences are confidence intervals for all lists.",
         )
     if sums["twins"] < ENOUGH_TWINS and facts["n_permutations"]:
         times = "once" if sums["twins"] == 1 else f"{sums['twins']} times"
@@ -415,10 +415,8 @@ def _not_measured(facts: dict[str, Any], tables: dict[str, Table]) -> str:
     return f"Not measured: {'; '.join(missing)}."
 
 
-def make_facts(
-    measured: Measured, other: Measured | None, title: str, against_title: str
-) -> dict[str, Any]:
-    """Return what was audited, and how."""
+def make_facts(measured: Measured, against: dict[str, Any] | None, title: str) -> dict[str, Any]:
+    """Return what was audited, and how; ``against`` are the facts of a second ranking."""
     plan = measured.plan
     data, n_queries = plan.data, plan.n_queries
     return {
@@ -445,14 +443,7 @@ def make_facts(
         "power": POWER,
         "small_share": SMALL_SHARE,
         "small_selected": SMALL_SELECTED,
-        "against": None
-        if other is None
-        else {
-            "title": against_title,
-            "n_rows": other.plan.data.n_rows,
-            "n_queries": other.plan.data.n_queries,
-            "shared_queries": shared_queries(measured, other),
-        },
+        "against": against,
         "drilldown_kept": min(n_queries, MOST_QUERIES),
         "drilldown_total": n_queries,
         "strip_lists": min(n_queries, LISTS_SHOWN),
@@ -466,7 +457,8 @@ def _summed_facts(plan: Plan) -> dict[str, Any]:
     if sums is None:
         return {}
     kept = {"lists": sums.kept.n_lists, "rows": sums.kept.n_rows, "twins": sums.plan.n_twins}
-    return {"sums": kept | {"unknown": bool(sums.sums["unknown"][:, 0].any())}}
+    unknown = bool(sums.sums["unknown"][:, 0].any())
+    return {"sums": kept | {"unknown": unknown, "sampled": plan.sampled}}
 
 
 def _decision(plan: Plan, decision: Decision) -> dict[str, Any]:

@@ -6,16 +6,17 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ..core.closed_shuffles import ClosedShuffles
+from ..core.closed_shuffles import ClosedShuffles, ClosedValues
 from ..core.shuffles import Shuffled, shuffle_labels
 from .audit_plan import Plan
 from .people import People, Values
 
-__all__ = ["AnyShuffled", "ShuffledSet", "set_seed", "shuffle_set"]
+__all__ = ["AnyShuffled", "AnyValues", "ShuffledSet", "set_seed", "shuffle_set"]
 
 
-#: Statistics by shuffles of rows, or in closed form from sums over lists.
+#: Statistics by shuffles of rows, or in closed form from sums over lists; those of given values.
 AnyShuffled = Shuffled | ClosedShuffles
+AnyValues = Shuffled | ClosedValues
 Found = TypeVar("Found", bound=AnyShuffled)
 
 

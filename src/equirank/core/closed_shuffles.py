@@ -235,7 +235,7 @@ class ClosedValues(ClosedShuffles):
         studentized: bool = False,
     ) -> "ClosedValues":
         """Return the statistics of some groups, with draws for the family of tests."""
-        options = {"n_averaged": n_averaged, "studentized": studentized}
+        options: dict[str, Any] = {"n_averaged": n_averaged, "studentized": studentized}
         index = np.asarray(groups, dtype=np.int64)
         found = cls(sums, index, 0, np.zeros((0, 0, 0)), **options)
         draws = np.zeros((0, *found.deviation.shape))

@@ -37,6 +37,8 @@ class SummedResult:
         Values of the bootstrap replicates.
     tested : bool
         Whether there is a test.
+    change : SummedChange or None
+        The difference to another ranking, if the sums have one.
     """
 
     metric: Metric
@@ -44,6 +46,7 @@ class SummedResult:
     n_lists: int
     replicates: np.ndarray | None
     tested: bool
+    change: "SummedChange | None" = None
 
     @classmethod
     def each(
@@ -59,6 +62,10 @@ class SummedResult:
         """
         used = used_buckets(sums)
         columns = [_columns(bound, sums)[used] for bound in metrics.values()]
+        changes: list[SummedChange | None] = [None] * len(columns)
+        if "changes" in sums.sums:
+            both = [_columns(bound, sums, "changes")[used] for bound in metrics.values()]
+            changes = [SummedChange.of(each, counts, tested) for each in both]
         replicates: Sequence[np.ndarray | None] = [None] * len(columns)
         if counts is not None and columns:
             from ..kernels.resampled_sums import resampled_sums
@@ -66,8 +73,8 @@ class SummedResult:
             drawn = resampled_sums(counts, np.concatenate([own[:, :2] for own in columns], axis=1))
             replicates = list(divide(drawn[:, ::2], drawn[:, 1::2]).T)
         return [
-            cls(metric, own, sums.n_lists, boot, tested and bool(own[:, 4].any()))
-            for metric, own, boot in zip(metrics, columns, replicates, strict=True)
+            cls(metric, own, sums.n_lists, boot, tested and bool(own[:, 4].any()), change)
+            for metric, own, boot, change in zip(metrics, columns, replicates, changes, strict=True)
         ]
 
     @property
@@ -140,6 +147,53 @@ class SummedResult:
         return self._sign * self.chance + NormalDist().inv_cdf(level) * float(error)
 
 
+@dataclass(frozen=True, eq=False)
+class SummedChange:
+    """The difference of a metric between two rankings of the same lists, from sums.
+
+    Attributes
+    ----------
+    total : ndarray
+        Sums over lists where both values are defined: value, other value, lists, difference, and
+        its square.
+    replicates : ndarray or None
+        Mean differences of the bootstrap replicates.
+    n_units : int
+        Number of resampled buckets.
+    tested : bool
+        Whether there is a test.
+    """
+
+    total: np.ndarray
+    replicates: np.ndarray | None
+    n_units: int
+    tested: bool
+
+    @classmethod
+    def of(cls, columns: np.ndarray, counts: np.ndarray | None, tested: bool) -> "SummedChange":
+        """Return the difference from its columns by bucket."""
+        drawn = None
+        if counts is not None:
+            from ..kernels.resampled_sums import resampled_sums
+
+            sums = resampled_sums(counts, np.ascontiguousarray(columns[:, 2:4]))
+            drawn = divide(sums[:, 1], sums[:, 0])
+        return cls(columns.sum(axis=0), drawn, len(columns), tested)
+
+    def row(self, level: float) -> dict[str, float]:
+        """Return values, difference, interval, p-value and number of lists, for a table."""
+        value, other, lists, d, square = self.total.tolist()
+        nan = float("nan")
+        mean = [each / lists if lists else nan for each in (value, other, d)]
+        low = high = p = nan
+        if self.replicates is not None and lists > 1:
+            low, high = map(float, inference.interval(self.replicates, level, self.n_units))
+        if self.tested and lists > 1:
+            p = 2.0 * NormalDist().cdf(-abs(d) / np.sqrt(square)) if square > 0 else 1.0
+        found = {"value": mean[0], "other": mean[1], "difference": mean[2]}
+        return found | {"low": low, "high": high, "p_value": p, "n_queries": lists}
+
+
 def replicate_counts(sums: ListSums, n_boot: int, random_state: Any) -> np.ndarray | None:
     """Return how often each bucket with lists is in each bootstrap replicate; None without."""
     if n_boot == 0:
@@ -175,13 +229,17 @@ def gap_target(metric: Metric, sums: ListSums) -> tuple[str, tuple[str, ...], st
     return target if target in sums.plan.targets else None
 
 
-def _columns(metric: Metric, sums: ListSums) -> np.ndarray:
-    """Return the columns of a metric by bucket; a metric that was not measured is an error."""
+def _columns(metric: Metric, sums: ListSums, changes: str = "") -> np.ndarray:
+    """Return the columns of a metric by bucket; a metric that was not measured is an error.
+
+    With ``changes``, those of the difference to another ranking.
+    """
     target = gap_target(metric, sums)
     if target is not None:
-        return sums.sums["gaps"][:, sums.plan.targets.index(target)]
+        return sums.sums[changes or "gaps"][:, sums.plan.targets.index(target)]
     if str(metric) in sums.plan.metrics:
-        return sums.sums["metrics"][:, sums.plan.metrics.index(str(metric))]
+        at = sums.plan.metrics.index(str(metric))
+        return sums.sums[changes or "metrics"][:, at + (len(sums.plan.targets) if changes else 0)]
     names = dict.fromkeys(name for name, _, _ in sums.plan.targets)
     steps = {"RND": "RND" if sums.plan.step == 10 else f"RND(step={sums.plan.step})"}
     known = [*(steps.get(name, name) for name in names), *sums.plan.metrics]

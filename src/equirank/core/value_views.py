@@ -147,7 +147,7 @@ def given_values(
         groups, first = np.stack(numbered, axis=1).astype(np.int64), plan.first
     cells = (codes < 0) @ (1 << np.arange(codes.shape[1]))
     n_keys, data = groups.shape[1], ranking.data
-    if view.values == "score":
+    if view.values == "score" and plan.median is not None:
         score = np.asarray(data.score, dtype=np.float64)
         query = data.query_of_rows()
         mean = np.bincount(query, score, data.n_queries) / np.diff(data.offsets)

@@ -3,22 +3,19 @@
 from itertools import combinations
 from typing import Any, Unpack
 
+from ..auditing.audit import audit
 from ..auditing.audit_keywords import ComparedKeywords, ResamplingKeywords
 from ..auditing.audit_result import AuditResult
 from ..auditing.measured import parse_wanted
-from ..auditing.ranking_audit import audit_ranking
 from ..auditing.sums_audit import audit_sums
 from ..core.errors import DataError
-from ..core.evaluation import Evaluation
 from ..core.keywords import chosen_keywords, shared_keywords
-from ..core.outcomes import DecisionRule
 from ..core.random import as_seed
-from ..core.ranking import Ranking
 from ..engines.dask_tasks import open_frame
 from ..engines.given_ranking import ColumnKeywords, CutKeywords, OrderKeywords, ReferenceKeywords
 from ..engines.sources import list_sums
-from ..reports.provenance import HeadingKeywords, Provenance
-from .frame_evaluation import Blocks, Ties, crossed_by
+from ..reports.provenance import HeadingKeywords
+from .frame_evaluation import Blocks, crossed_by
 from .partitions import Lists, parts_of, roles_of
 from .survey import survey
 
@@ -107,45 +104,26 @@ def dask_audit(
             client=client,
         )  # fmt: skip
         return audit_sums(sums, metrics=metrics, **settings, **heading)
-    provenance = Provenance.given(**heading).with_inputs(ties=ties, max_groups=max_groups)
-    wanted = parse_wanted(metrics)
     columns["relevance"] = False if columns["relevance"] is None else columns["relevance"]
     columns["ids"] = False if id is None else id
-    blocks = _blocks(frame, columns, wanted, cross, ties, max_groups, client)
-    ranking = blocks.gather().ranking(ties)
-    other = None
-    if against is not None:
-        second = _blocks(against, columns, wanted, cross, ties, max_groups, client)
-        other = second.gather().ranking(ties)
-
-    def measure(_: Ranking, chosen: Any, **options: Any) -> Evaluation:
-        return blocks.evaluate(chosen, **options)
-
-    return audit_ranking(
-        ranking,
-        against=other,
-        rule=DecisionRule(k=given["k"]),
-        reference=given["reference"],
-        metrics=wanted,
-        cross=cross,
-        title=given["title"],
-        against_title=against_title,
-        provenance=provenance,
-        measure=measure,
-        **settings,
-    )
+    frames = [frame] if against is None else [frame, open_frame(against)]
+    options = parse_wanted(metrics), cross, max_groups, client
+    rankings = [_blocks(each, columns, *options).gather().ranking(ties) for each in frames]
+    return audit(
+        rankings[0], against=rankings[1] if against is not None else None, k=given["k"],
+        reference=given["reference"], metrics=metrics, cross=cross, ties=ties,
+        max_groups=max_groups, against_title=against_title, **settings, **heading,
+    )  # fmt: skip
 
 
 def _blocks(
-    data: Any,
+    frame: Any,
     columns: dict[str, Any],
     wanted: list[Any],
     cross: bool,
-    ties: Ties,
     max_groups: int | None,
     client: Any,
 ) -> Blocks:
-    frame = open_frame(data)
     roles = roles_of(frame, cost=False, **columns)
     if "score" not in roles.single and "position" not in roles.single:
         raise DataError("score or position must be given to know the order, got neither")
@@ -155,4 +133,4 @@ def _blocks(
     lists = Lists(roles, missing_sensitive="unknown", max_groups=max_groups)
     parts = parts_of(frame, lists.columns)
     seen = survey(parts, lists, client, cross=[*pairs, *crossed_by(wanted)])
-    return Blocks(parts, seen, client, ties)
+    return Blocks(parts, seen, client)

@@ -1,6 +1,6 @@
 """Differences in scores: the standardised gap between groups, and rates above the median."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,14 @@ from ..core.labels import encode, group_rows
 from ..kernels.segments import segment_index
 from .counts import quantile
 
-__all__ = ["ScoreGap", "ScoringRate", "score_gap", "scoring_rate"]
+__all__ = ["ScoreGap", "ScoringRate", "gap_of_sums", "score_gap", "scoring_rate"]
+
+
+#: Why a gap is undefined.
+_NO_LIST = "no list contains scored people of both sides"
+_NO_SPREAD = "no score differs from the mean of its side and list"
+#: Numbers in the units of the scores.
+_UNITS = ("difference", "deviation")
 
 
 @dataclass(frozen=True)
@@ -91,30 +98,67 @@ def score_gap(y_score: Any, side: Any, *, qid: Any = None, level: float = 0.95) 
     >>> round(found.d, 4), round(found.low, 3), round(found.high, 3), round(found.g, 4)
     (-0.7229, -1.589, 0.143, -0.6954)
     """
-    width = quantile(level, "score_gap")
+    quantile(level, "score_gap")  # an error if the level is invalid
     score, codes, lists = _sides(y_score, side, qid)
     cell = 2 * lists + codes
     size = np.bincount(cell, minlength=2 * (int(lists.max(initial=-1)) + 1)).reshape(-1, 2)
     kept = np.all(size > 0, axis=1)
     score, cell = score[kept[lists]], (2 * (np.cumsum(kept) - 1)[lists] + codes)[kept[lists]]
     size = size[kept]
+    sizes = len(size), int(size[:, 1].sum()), int(size[:, 0].sum())
     if len(size) == 0:
-        return _no_gap(size, "no list contains scored people of both sides")
+        return _no_gap(*sizes, _NO_LIST)
     # Deviations from a common value in common units: sums neither overflow nor cancel.
     power = int(np.frexp(np.abs(score).max())[1])
     score = np.ldexp(score, -power)
     score -= score.mean()
     means = np.bincount(cell, score, 2 * len(size)) / size.ravel()
     deviations = score - means[cell]
-    freedom = int(size.sum()) - 2 * len(size)
-    if freedom <= 0 or np.abs(deviations).max() <= 1e-14:
-        return _no_gap(size, "no score differs from the mean of its side and list")
-    deviation = float(np.sqrt((deviations**2).sum() / freedom))
+    if np.abs(deviations).max() <= 1e-14:
+        return _no_gap(*sizes, _NO_SPREAD)
     weight = size.prod(axis=1) / size.sum(axis=1)
     apart = means.reshape(-1, 2)
-    difference = float((weight * (apart[:, 1] - apart[:, 0])).sum() / weight.sum())
-    d = difference / deviation
-    error = float(np.sqrt(1.0 / weight.sum() + d * d / (2.0 * size.sum())))
+    product = float((weight * (apart[:, 1] - apart[:, 0])).sum())
+    found = gap_of_sums(product, float(weight.sum()), float((deviations**2).sum()), *sizes, level)
+    difference, deviation = (float(np.ldexp(getattr(found, name), power)) for name in _UNITS)
+    return replace(found, difference=difference, deviation=deviation)
+
+
+def gap_of_sums(
+    product: float,
+    weight: float,
+    within: float,
+    lists: int,
+    group_size: int,
+    reference_size: int,
+    level: float = 0.95,
+) -> ScoreGap:
+    """Return the difference in mean score from sums over lists that contain both sides.
+
+    Parameters
+    ----------
+    product, weight, within : float
+        The sums of w times the difference in means, of ``w = n1 n2 / N``, and of the squares around
+        the mean of each side.
+    lists, group_size, reference_size : int
+        Number of lists, and people in them.
+    level : float
+        Confidence level of the intervals.
+
+    Examples
+    --------
+    >>> gap_of_sums(-10.0, 5.0, 72.0, 2, 10, 12).d  # a difference of 2, a deviation of 2
+    -1.0
+    """
+    people = group_size + reference_size
+    freedom = people - 2 * lists
+    if lists == 0:
+        return _no_gap(lists, group_size, reference_size, _NO_LIST)
+    if freedom <= 0 or not within > 0:
+        return _no_gap(lists, group_size, reference_size, _NO_SPREAD)
+    deviation, difference = float(np.sqrt(within / freedom)), product / weight
+    d, width = difference / deviation, quantile(level, "score_gap")
+    error = float(np.sqrt(1.0 / weight + d * d / (2.0 * people)))
     low, high = d - width * error, d + width * error
     small = 1.0 - 3.0 / (4.0 * freedom - 1.0)
     return ScoreGap(
@@ -125,20 +169,19 @@ def score_gap(y_score: Any, side: Any, *, qid: Any = None, level: float = 0.95) 
         g_low=small * low,
         g_high=small * high,
         error=error,
-        difference=float(np.ldexp(difference, power)),
-        deviation=float(np.ldexp(deviation, power)),
-        lists=len(size),
-        group_size=int(size[:, 1].sum()),
-        reference_size=int(size[:, 0].sum()),
+        difference=difference,
+        deviation=deviation,
+        lists=lists,
+        group_size=group_size,
+        reference_size=reference_size,
     )
 
 
-def _no_gap(size: np.ndarray, reason: str) -> ScoreGap:
+def _no_gap(lists: int, group_size: int, reference_size: int, reason: str) -> ScoreGap:
     names = ("d", "low", "high", "g", "g_low", "g_high", "error", "difference", "deviation")
     numbers = dict.fromkeys(names, float("nan"))
-    people = int(size[:, 1].sum()), int(size[:, 0].sum())
     return ScoreGap(
-        **numbers, lists=len(size), group_size=people[0], reference_size=people[1], reason=reason
+        **numbers, lists=lists, group_size=group_size, reference_size=reference_size, reason=reason
     )
 
 

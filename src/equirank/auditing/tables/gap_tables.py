@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from ...core.errors import DataError
 from ...core.evaluation import Evaluation, Result
 from ...core.table import Table, as_label, make_table
 from ..audit_plan import Audited
@@ -20,7 +19,6 @@ __all__ = [
     "gaps_table",
     "metrics_table",
     "queries_table",
-    "shared_queries",
     "value_by_chance",
 ]
 
@@ -37,11 +35,17 @@ def comparison_table(measured: Measured, other: Measured | None) -> Table:
 
     ``value`` belongs to the audited ranking, ``other`` to the one it is compared with. The interval
     is a bootstrap over lists; the p-value is that of the paired randomisation test, not corrected
-    for the number of rows. With one shared list, or without resampling, they are undefined.
+    for the number of rows. With one shared list, or without resampling, they are undefined. Sums
+    over lists have the differences themselves: the interval is then a bootstrap over buckets of
+    lists, and the p-value the normal limit of the test.
     """
     rows: list[dict[str, Any]] = []
-    if other is not None:
-        shared_queries(measured, other)
+    if measured.plan.sums is not None:
+        for key, result in _results(measured).items():
+            change = result.change  # type: ignore[attr-defined]
+            names = dict(zip(("attribute", "metric", "group"), key, strict=True))
+            rows += [] if change is None else [names | change.row(measured.plan.level)]
+    elif other is not None:
         results_a, results_b = _results(measured), _results(other)
         keys = [key for key in results_a if key in results_b]
         a = _evaluation(measured, [results_a[key] for key in keys])
@@ -54,14 +58,6 @@ def comparison_table(measured: Measured, other: Measured | None) -> Table:
             names = dict(zip(("attribute", "metric", "group"), key, strict=True))
             rows.append(names | values | {"n_queries": row["queries"]})
     return make_table(COMPARISON_COLUMNS, rows)
-
-
-def shared_queries(measured: Measured, other: Measured) -> int:
-    """Return the number of shared lists; none is an error."""
-    both = set(measured.evaluation.qids.tolist()) & set(other.evaluation.qids.tolist())
-    if not both:
-        raise DataError("against must share at least one list with data, got none")
-    return len(both)
 
 
 def _evaluation(measured: Measured, results: list[Result]) -> Evaluation:

@@ -40,11 +40,10 @@ def labels_table(measured: Measured) -> Table:
     second row for their Imbens-Manski interval if there are several lists and resamples, and
     ``corrected`` the estimate that uses what else is known, with its assumption. Differences and
     ratios are corrected within lists. The metrics of the table of gaps have rows, too, unless there
-    are over 200,000 people (20,000 in one list); a metric without bounds states why.
+    are over 200,000 people (20,000 in one list); a metric without bounds states why. Of sums over
+    lists whose rows are not in memory, these are the answers of a sample of lists.
     """
-    plan = measured.plan
-    if plan.sums is not None:  # the bounds need the rows of every list
-        return make_table(LABEL_COLUMNS, [])
+    plan = measured.plan.of_rows
     doubtful = [each for each in plan.audited if _doubtful(plan, each)]
     columns = list(label_columns(plan)) if doubtful else []
     rows = [
