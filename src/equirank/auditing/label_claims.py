@@ -311,7 +311,7 @@ class _Answers:
         """
         found = self.all_numbers
         ends = {f"bounds_{end}": found.pop(f"interval_{end}") for end in ("low", "high")}
-        return found | ends
+        return found | ends | {"sampled": 1.0}
 
 
 class _Change:
@@ -360,6 +360,7 @@ class _Change:
             "corrected_bound_high": self.one_sided.high,
             "bounds_low": self.least.low if self.sampled else self.least.value,
             "bounds_high": self.most.high if self.sampled else self.most.value,
+            **({"sampled": 1.0} if self.sampled else {}),
         }
 
 

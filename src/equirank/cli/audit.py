@@ -40,19 +40,8 @@ MOST_GROUPS = 20
 
 
 @dataclass(frozen=True)
-class Ways(options.Comparison):
-    """How people are compared; scores need all rows."""
-
-    scored: bool = options.option(
-        None,
-        "Compare scores, too: rates above the median score, and gaps between means.",
-        default=False,
-    )
-
-
-@dataclass(frozen=True)
 class Beside(options.Shared):
-    """What an audit shows beside the groups of one file; other files need all rows."""
+    """What an audit shows beside the groups of one file; --against needs all rows."""
 
     against: str | None = options.option(
         "FILE", "Another ranking of the same people, to compare with; needs --id.", mark=Read()
@@ -85,7 +74,7 @@ def audit(
     k: options.CutoffsOption = None,
     decision: options.Decision,
     quota: options.QuotaOption = None,
-    ways: Ways,
+    ways: options.Ways,
     shown: options.ShownOption = None,
     knowledge: label_options.LabelKnowledge,
     ids: options.IdOption = None,
@@ -144,16 +133,13 @@ def audit(
         if not (stored or columns.sensitive or told.probabilities):
             raise CommandError("--sensitive must name a column of people's groups")
         if stored or is_log(files, reading, memory):
-            rows_only: dict[str, Any] = {
-                "scored": ways.scored,
-                "id": ids,
-                "against": beside.against,
-            }
+            rows_only: dict[str, Any] = {"id": ids, "against": beside.against}
             rows_only |= {"probabilities": told.probabilities, "label-error": told.errors}
             _refuse(rows_only | {"true-label": told.verified}, files)
             named = asdict(columns) | {"sensitive": columns.sensitive or None, "k": rule.k}
             named |= way | asdict(treatment) | {"memory": memory, "stages": names or None}
-            named["reference"] = ways.reference or None
+            named |= {"reference": ways.reference or None, "scored": ways.scored}
+            named["against_score"] = ways.against_score
             settings["profile"] = beside.profile
             settings["leave_out_small"] = beside.leave_out_small
             result = _audit_lists(files, reading, named, settings, rules, beside)
@@ -194,13 +180,14 @@ def _audit_lists(
     beside: Beside,
 ) -> "AuditResult":
     """Return the audit of a log, or of stored sums."""
-    from ..auditing.gates import MetricGate, with_gate_references
+    from ..auditing.gates import MetricGate, asks_for_scores, with_gate_references
     from ..auditing.sums_audit import audit_sums
 
     if all(map(is_stored, files)):
         _refuse_columns(named, files[0])
         first = stored_sums(files)
         return audit_sums(first, **_second(first, reading, None, beside), **settings)
+    named["scored"] = named["scored"] or asks_for_scores(rules)
     asked = [str(rule.metric) for rule in rules if isinstance(rule, MetricGate)]
     wanted = [*(settings["metrics"] or ()), *asked]
     more = {"metrics": wanted or None, "random_state": settings["random_state"]}
@@ -208,6 +195,8 @@ def _audit_lists(
     more["reference"] = with_gate_references(named["reference"], rules)
     first = log_sums(files, reading, **named | more)
     settings["title"] = settings["title"] or _log_name(files)
+    if named["against_score"] is not None:
+        settings["against_title"] = f'the ranking by "{named["against_score"]}"'
     return audit_sums(first, **_second(first, reading, named, beside), **settings)
 
 
@@ -225,7 +214,7 @@ def _second(
         raise CommandError(f"--unpaired must be stored sums beside stored sums, got {path}")
     else:
         columns = ("query", "score", "relevance", "position", "sensitive", "missing_relevance")
-        known = {name: named[name] for name in (*columns, "max_groups", "memory")}
+        known = {name: named[name] for name in (*columns, "max_groups", "memory", "against_score")}
         other = log_sums([path], reading, like=first, **known)
     return given | {"unpaired": other, "unpaired_title": os.path.basename(os.path.normpath(path))}
 
@@ -241,20 +230,29 @@ def _audit_rows(
 ) -> "AuditResult":
     """Return the audit of all rows of a file."""
     from ..auditing.audit import audit
+    from ..core.ranking import Ranking
 
     decided = list(rule.columns() or ())
     how |= {"score": rule.score_column(how["score"], how["position"])}
     how |= told.columns(how["sensitive"] or (), decided)
 
-    def read(path: str) -> Any:
-        data = reading.read(path, **how | {"outcomes": how["outcomes"] or None})
+    def read(path: str, **columns: Any) -> Any:
+        data = reading.read(path, **how | {"outcomes": how["outcomes"] or None} | columns)
         return told.applied(data, decided, path)
 
     data, given = read(file), asdict(beside)
+    second = settings.pop("against_score")
+    if second is not None and given["against"] is not None:
+        raise CommandError("--against-score must be omitted beside --against, which has a score")
     for name in ("against", "unpaired"):
         path = given[name]
         given[name] = None if path is None else read(path)
         given[f"{name}_title"] = "" if path is None else os.path.basename(path)
+    if second is not None:
+        role = "score" if data.position is None else "position"
+        other = read(file, **{role: second}).ranking(settings["ties"])
+        given |= {"against": Ranking(data, other.position, other.last)}
+        given["against_title"] = f'the ranking by "{second}"'
     return audit(data, k=rule.k, **given, **settings)
 
 
@@ -275,7 +273,7 @@ def _refuse(given: Mapping[str, Any], files: Sequence[str]) -> None:
 
 def _refuse_columns(given: Mapping[str, Any], folder: str) -> None:
     """Raise if an option is given that stored sums have decided."""
-    usual = {"ties": "average", "missing_relevance": "error"}
+    usual = {"ties": "average", "missing_relevance": "error", "scored": False}
     for name, value in given.items():
         if value is not None and value != usual.get(name):
             option = f"--{name.replace('_', '-')}"

@@ -24,7 +24,6 @@ __all__ = [
     "FORMATS",
     "BootOption",
     "Columns",
-    "Comparison",
     "ConfigArgument",
     "CostOption",
     "CutoffsOption",
@@ -50,6 +49,7 @@ __all__ = [
     "TrainedQueryOption",
     "Treatment",
     "UnseenOption",
+    "Ways",
     "cutoffs",
     "option",
     "shown_names",
@@ -251,8 +251,8 @@ class Treatment(Shared):
 
 
 @dataclass(frozen=True)
-class Comparison(Shared):
-    """Who is compared with whom, beside the top of lists."""
+class Ways(Shared):
+    """How people are compared, beside the top of lists."""
 
     stages: str | None = option(
         "COLUMN,COLUMN",
@@ -262,6 +262,16 @@ class Comparison(Shared):
         "COLUMN=GROUP",
         "Compare the groups of an attribute with this one instead of with everyone else; "
         "may be repeated.",
+    )
+    scored: bool = option(
+        None,
+        "Compare scores, too: rates above the median score, and gaps between means.",
+        default=False,
+    )
+    against_score: str | None = option(
+        COLUMN,
+        "Column with the score (or the position, if positions define the order) of another ranking "
+        "of the same rows, to compare with.",
     )
 
 

@@ -59,7 +59,7 @@ def sums(
     k: options.CutoffsOption = None,
     decision: options.Decision,
     quota: options.QuotaOption = None,
-    comparison: options.Comparison,
+    ways: options.Ways,
     metrics: options.MetricsOption = None,
     protected: options.ProtectedOption = None,
     seed: options.SeedOption = 0,
@@ -86,10 +86,12 @@ def sums(
             **asdict(decision),
             k=options.cutoffs(k),
             quota=quota,
-            stages=comparison.stages,
-            reference=comparison.reference or None,
+            stages=ways.stages,
+            reference=ways.reference or None,
             metrics=metrics or None,
             protected=protected or None,
+            scored=ways.scored,
+            against_score=ways.against_score,
             random_state=seed,
             **asdict(treatment),
             memory=memory,
@@ -157,7 +159,9 @@ def _read(file: str, reading: options.Reading, given: dict[str, Any]) -> "Rankin
     columns["score"] = rule.score_column(columns["score"], columns["position"])
     columns["relevance"] = False if columns["relevance"] is None else columns["relevance"]
     columns |= {"missing_sensitive": "unknown", "cost": None, "id": False}
-    return reading.read(file, outcomes=rule.columns(), **columns)
+    second = given["against_score"]
+    outcomes = [*rule.columns(), *([] if second is None else [second])]
+    return reading.read(file, outcomes=outcomes, **columns)
 
 
 def stored_sums(folders: Sequence[str]) -> "ListSums":

@@ -19,6 +19,8 @@ __all__ = [
     "cutoff_parts",
     "decide_top",
     "decision_words",
+    "outcome_numbers",
+    "where",
     "yes_or_no",
 ]
 
@@ -262,7 +264,7 @@ def _by_cutoff(data: RankingData, text: Any) -> Decision:
     """Return who is beyond a cutoff of the score, or of a column of numbers."""
     name, sign, limit = cutoff_parts(text)
     if name in data.outcomes:
-        values = _numbers("cutoff", data, name)
+        values = outcome_numbers("cutoff", data, name)
     elif data.score is not None and name == "score":
         values = data.score.astype(np.float64)
     else:
@@ -279,7 +281,8 @@ def _by_cutoff(data: RankingData, text: Any) -> Decision:
     return Decision(scope, selected, known_rows if undecided else None, undecided)
 
 
-def _numbers(argument: str, data: RankingData, name: str) -> np.ndarray:
+def outcome_numbers(argument: str, data: RankingData, name: str) -> np.ndarray:
+    """Return a column of outcomes as numbers per stored row, NaN where it is blank."""
     values = _column(argument, data, name)
     found = np.full(len(values), np.nan)
     for row, value in enumerate(values.tolist()):
@@ -302,7 +305,7 @@ def decide_top(ranking: Ranking, k: int) -> Decision:
 def _by_quota(ranking: Ranking, name: str) -> Decision:
     """Return who is in the top q of each list, q being the same number in all rows of a list."""
     data = ranking.data
-    values = _numbers("quota", data, name)
+    values = outcome_numbers("quota", data, name)
     query = data.query_of_rows()
     first = values[data.offsets[:-1]]
     bad = np.isnan(values) | (values < 0) | (values != np.floor(values))

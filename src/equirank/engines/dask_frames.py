@@ -11,7 +11,7 @@ from ..core.list_sums import ListSums
 from .dask_tasks import compute
 from .log_columns import LogColumns, LogPiece
 from .log_sums import LogMeasure, LogOptions, refuse_stable, row_keys
-from .log_survey import LogSurvey
+from .log_survey import LogSurvey, MedianSearch
 from .whole_lists import ListBlock
 
 __all__ = ["sum_dask"]
@@ -28,6 +28,8 @@ def sum_dask(frame: Any, columns: LogColumns, options: LogOptions, client: Any =
     refuse_stable(options, "a frame of Dask")
     delayed = require("dask", "dask").delayed
     survey = _survey(frame, columns, client)
+    if options.scored and "score" in columns.roles.single:
+        survey.median_score = _median(frame[[columns.roles.single["score"]]], columns, client)
     measure = delayed(options.measure(survey, columns, "data"))
     chosen = frame[columns.needed]
     if not columns.query:
@@ -82,6 +84,22 @@ def _survey(frame: Any, columns: LogColumns, client: Any) -> LogSurvey:
     for each in lengths or ([Counter({n_rows: 1})] if n_rows else []):
         survey.lengths.update(each)
     return survey
+
+
+def _median(frame: Any, columns: LogColumns, client: Any) -> float:
+    """Return the median of a column of scores, counted in four passes over the partitions."""
+    delayed = require("dask", "dask").delayed
+    parts = frame.to_delayed()
+    sizes = compute([delayed(len)(part) for part in parts], client)
+    search, task = MedianSearch(sum(sizes)), delayed(_counted, pure=False)
+    while not search.done:
+        found = compute([task(search, part, at, columns) for at, part in enumerate(parts)], client)
+        search.narrow(sum(found))
+    return search.median
+
+
+def _counted(search: MedianSearch, frame: Any, at: int, columns: LogColumns) -> np.ndarray:
+    return search.count(columns.scores(_piece(frame, f"partition {at}")))
 
 
 def _looked(frame: Any, at: int, columns: LogColumns, n_parts: int) -> tuple[Any, list[Any]]:

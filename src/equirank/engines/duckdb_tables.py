@@ -33,7 +33,7 @@ def _quoted(name: str) -> str:
 def sum_relation(relation: Any, columns: LogColumns, options: LogOptions, where: str) -> ListSums:
     """Return the sums of a relation."""
     refuse_stable(options, "a table of DuckDB")
-    survey = _survey(relation, columns)
+    survey = _survey(relation, columns, options.scored)
     measure = options.measure(survey, columns, where)
     pieces = progress(
         _rows(relation, columns, columns.needed, options.rows),
@@ -46,9 +46,14 @@ def sum_relation(relation: Any, columns: LogColumns, options: LogOptions, where:
     return total
 
 
-def _survey(relation: Any, columns: LogColumns) -> LogSurvey:
+def _survey(relation: Any, columns: LogColumns, scored: bool) -> LogSurvey:
     """Return the survey of a relation."""
-    return survey_table(columns, lambda text: relation.query("log", text).fetchall(), _quoted)
+
+    def run(text: str) -> Sequence[Any]:
+        rows: Sequence[Any] = relation.query("log", text).fetchall()
+        return rows
+
+    return survey_table(columns, run, _quoted, scored)
 
 
 def _rows(

@@ -1,7 +1,7 @@
 """The ranking that data state: a Ranking, RankingData, file, frame, mapping or arrays."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Literal, TypedDict
 
@@ -135,16 +135,17 @@ def as_ranking(
     ties: Ties,
     max_groups: int | None = None,
     rule: DecisionRule = NO_RULE,
+    more: Sequence[str] = (),
 ) -> Ranking:
     """Return the ranking that data states.
 
     ``columns`` (query, score, relevance, position, sensitive, id) are column names if ``data`` is a
     file or a frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`,
     except a model as the score of a `RankingData`. If ``rule`` reads recorded decisions, data
-    without an order are one tie per list.
+    without an order are one tie per list. ``more`` are further columns of outcomes.
     """
     if isinstance(data, (str, os.PathLike)):
-        data = data_of_file(data, columns, rule, max_groups=max_groups)
+        data = data_of_file(data, columns, rule, more, max_groups=max_groups)
         columns = dict.fromkeys(columns)
     if isinstance(data, Ranking):
         refuse_beside(columns, "Ranking")
@@ -163,7 +164,7 @@ def as_ranking(
     if data is None:
         found = {role: values for role, values in columns.items() if values is not None}
     else:
-        found, chosen = _from_frame(data, columns, rule)
+        found, chosen = _from_frame(data, columns, rule, more)
     if "score" not in found and "position" not in found and not rule.recorded:
         raise DataError("score or position must be given to define the order, got neither")
     made = as_ranking_data(
@@ -183,7 +184,11 @@ def as_ranking(
 
 
 def data_of_file(
-    path: str | os.PathLike[str], columns: Mapping[str, Any], rule: DecisionRule, **how: Any
+    path: str | os.PathLike[str],
+    columns: Mapping[str, Any],
+    rule: DecisionRule,
+    more: Sequence[str] = (),
+    **how: Any,
 ) -> RankingData:
     """Return the people of a file; ``how`` contains further arguments of `read_file`."""
     if _is_model(columns["score"]):
@@ -197,7 +202,8 @@ def data_of_file(
             raise DataError(f"{role} must be the name of a column of the file, got an array")
     roles["relevance"] = False if roles["relevance"] is None else roles["relevance"]
     roles["score"] = rule.score_column(roles["score"], roles["position"])
-    return read_file(path, missing_sensitive="unknown", outcomes=rule.columns(), **how, **roles)
+    outcomes = [*rule.columns(), *more]
+    return read_file(path, missing_sensitive="unknown", outcomes=outcomes, **how, **roles)
 
 
 def ordered(data: RankingData, ties: Ties, rule: DecisionRule) -> Ranking:
@@ -242,7 +248,7 @@ def _is_model(score: Any) -> bool:
 
 
 def _from_frame(
-    data: Any, columns: Mapping[str, Any], rule: DecisionRule
+    data: Any, columns: Mapping[str, Any], rule: DecisionRule, more: Sequence[str] = ()
 ) -> tuple[dict[str, Any], dict[str, tuple[str, str]]]:
     """Return the columns of a frame by role, and for each role its name and why it was chosen.
 
@@ -259,7 +265,7 @@ def _from_frame(
     named["score"] = rule.score_column(named["score"], named["position"])
     named["relevance"] = False if named["relevance"] is None else named["relevance"]
     options: dict[str, Any] = {"features": (), "cost": False, "ids": ids}
-    options["outcomes"] = rule.columns()
+    options["outcomes"] = [*rule.columns(), *more]
     roles = assign("data", names, sensitive=sensitive, **options, **named)
     found: dict[str, Any] = {role: column(name) for role, name in roles.single.items()}
     if "ids" in found:

@@ -134,8 +134,9 @@ class LogColumns:
         """Return the rows of a piece in one form, or raise for the first bad row.
 
         The record batch has the columns ``q0``, ``q1``, ... (parts of the list label: int64 or
-        text), ``score``, ``position``, ``relevance``, ``g0``, ``g1``, ... (codes of `labels`), and
-        ``o0``, ... (outcomes as they are). A survey has no scores, positions and outcomes.
+        text), ``score``, ``position``, ``relevance``, ``against_score``, ``g0``, ``g1``, ... (codes
+        of `labels`), and ``o0``, ... (outcomes as they are). A survey has no scores, positions and
+        outcomes.
         """
         arrow = require("pyarrow", "data")
         columns: dict[str, Any] = {}
@@ -155,6 +156,9 @@ class LogColumns:
 
     def _numbers(self, piece: LogPiece, role: str, name: str) -> np.ndarray:
         """Return a column of numbers, each present and in the range of its role."""
+        kind = role
+        if role == "against_score":
+            kind = "position" if "position" in self.roles.single else "score"
         try:
             values = piece.numbers(name)
         except CellError as error:
@@ -168,12 +172,16 @@ class LogColumns:
                 where = piece.location(int(missing.argmax()))
                 raise DataError(f"{where}: {role} ({name!r}) must not be missing{hint}")
             values = np.where(missing, 0.0, values)
-        bad = out_of_range(role, values)
+        bad = out_of_range(kind, values)
         if bad is not None:
             raise DataError(
-                f"{piece.location(bad)}: {role} ({name!r}) {expected(role, values[bad])}"
+                f"{piece.location(bad)}: {role} ({name!r}) {expected(kind, values[bad])}"
             )
-        return values.astype(np.int32 if role == "position" else np.float64, copy=False)
+        return values.astype(np.int32 if kind == "position" else np.float64, copy=False)
+
+    def scores(self, piece: LogPiece) -> np.ndarray:
+        """Return the scores of a piece, or raise for the first bad row."""
+        return self._numbers(piece, "score", self.roles.single["score"])
 
 
 def _list_labels(piece: LogPiece, name: str) -> Any:

@@ -15,15 +15,17 @@ from ..core.errors import DataError
 from ..core.inputs import frozen
 from ..core.list_keys import list_keys
 from ..core.list_samples import ListSample
-from ..core.list_sums import ListSums, sum_lists
+from ..core.list_sums import Before, ListSums, sum_lists
 from ..core.metric import GroupMetric, Metric
 from ..core.named_groups import named_groups
+from ..core.outcomes import outcome_numbers, where
 from ..core.per_list import PerList
+from ..core.ranking import Ranking
 from ..core.sums_plan import SumsPlan, Survey
 from .arrow_stream import ArrowStream
 from .given_ranking import ordered
 from .log_columns import LogColumns, LogPiece
-from .log_survey import Groups, LogSurvey
+from .log_survey import Groups, LogSurvey, MedianSearch
 from .spill import MOST_FILES, Spill, n_partitions
 from .whole_lists import (
     MAX_LIST_ROWS,
@@ -38,6 +40,7 @@ __all__ = [
     "MEMORY",
     "LogMeasure",
     "LogOptions",
+    "before_of_scores",
     "in_canonical_order",
     "read_ahead",
     "refuse_stable",
@@ -86,6 +89,11 @@ class LogOptions:
     per_list: PerList | None = None
 
     @property
+    def scored(self) -> bool:
+        """Whether the median score must be known before lists are measured."""
+        return self.like is None and bool(self.plan.get("scored"))
+
+    @property
     def rows(self) -> int:
         """Number of rows of a block."""
         most = self.memory // (ROW_BYTES * (self.n_jobs + 1))
@@ -101,6 +109,7 @@ class LogOptions:
             survey.grades if "relevance" in single else None,
             "score" in single,
             "position" in single,
+            survey.median_score,
         )
         fixed = columns.fixed(survey.labels)
         plan = self.plan_of(known, where)
@@ -226,7 +235,13 @@ class LogMeasure:
         """Return the sums of a block."""
         try:
             ranking = ordered(self.data(block), self.plan.ties, self.plan.rule)
-            return sum_lists(ranking, self.plan, self.per_list)
+            before = None
+            if self.plan.changed:
+                scores = block.rows.column("against_score").to_numpy()
+                if self.plan.position:
+                    scores = counted_anew(scores, block.offsets)
+                before = before_of_scores(ranking, scores, self.plan)
+            return sum_lists(ranking, self.plan, self.per_list, before)
         except DataError as error:
             first, last = label_of(block, 0), label_of(block, block.n_lists - 1)
             raise DataError(f"lists {first!r} to {last!r}: {error}") from None
@@ -250,6 +265,37 @@ class LogMeasure:
         """Return the sums of the whole lists of a piece, whose rows are in any order."""
         rows = sorted_rows(self.columns.checked(piece))
         return ListSums.total(self.of_rows(_sliced(rows, self.rows)))
+
+
+def before_of_scores(ranking: Ranking, scores: Any, plan: SumsPlan) -> Before:
+    """Return another ranking of the same rows, by its scores or positions.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        The first ranking; the numbers are positions if its data have positions.
+    scores : str or ndarray
+        An outcome of the data, or one number per row in the caller's order.
+    plan : SumsPlan
+        What is measured.
+    """
+    data = ranking.data
+    given = data
+    if isinstance(scores, str):
+        scores = outcome_numbers("against_score", data, scores)
+        missing = np.isnan(scores)
+        if missing.any():
+            place = where(data, int(missing.argmax()))
+            raise DataError(f"against_score must not be missing, got a blank {place}")
+        given = replace(data, rows=None)  # outcomes are in the order of the stored rows
+    if data.position is not None:
+        other = Ranking.from_positions(given, scores)
+    else:
+        other = Ranking.from_scores(given, scores, ties=plan.ties)
+    if (ranking.position == 0).any() or (other.position == 0).any():
+        raise DataError("against_score must be omitted for rankings that do not show everyone")
+    before = Ranking(data, other.position, other.last)
+    return Before.of(data, before, plan, before)
 
 
 def refuse_stable(options: LogOptions, what: str) -> None:
@@ -348,6 +394,13 @@ def sum_stream(
         _add_blocks(survey, checked, columns, options)
     except ScatteredLists:
         return _spilled(stream, columns, options)
+    if options.scored and "score" in columns.roles.single:
+        names = [columns.roles.single["score"]]
+        search = MedianSearch(survey.n_rows)
+        while not search.done:
+            pieces = _watched(stream, names, options, "Median score")
+            search.narrow(sum(search.count(columns.scores(piece)) for piece in pieces))
+        survey.median_score = search.median
     measure = options.measure(survey, columns, stream.name)
     pieces = _watched(stream, columns.needed, options, "Measuring")
     total = ListSums.total(measure.of_pieces(pieces, options.n_jobs))
@@ -403,6 +456,12 @@ def _spilled(
         survey = LogSurvey()
         for part in progress(files.parts(), "Surveying", n_files):
             _add_blocks(survey, _sliced(part, options.rows), columns, options)
+        if options.scored and "score" in columns.roles.single:
+            search = MedianSearch(survey.n_rows)
+            while not search.done:
+                parts = progress(files.parts(), "Median score", n_files)
+                search.narrow(sum(search.count(part.column("score").to_numpy()) for part in parts))
+            survey.median_score = search.median
         measure = options.measure(survey, columns, stream.name)
         several = progress(
             files.parts(), "Measuring", files.n_rows, rows=lambda part: part.num_rows

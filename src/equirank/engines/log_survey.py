@@ -13,13 +13,15 @@ from ..core.unknown_words import warn_of_labels
 from .log_columns import LogColumns
 from .whole_lists import ListBlock
 
-__all__ = ["Groups", "LogSurvey"]
+__all__ = ["Groups", "LogSurvey", "MedianSearch"]
 
 
 #: Combined codes up to which combinations of labels are counted in a table.
 TABLE = 1 << 16
 #: Most different values of relevance.
 MOST_GRADES = 100_000
+#: Bits of a number that one pass of a search counts, their number of values, and the passes.
+DIGIT, DIGITS, PASSES = 16, 1 << 16, 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,12 +60,15 @@ class LogSurvey:
         For each combination of labels, as codes (-1: missing), its number of rows.
     grades : Counter
         For each relevance its number of rows.
+    median_score : float or None
+        Median score of all rows; None if scores are not compared.
     """
 
     lengths: Counter[int] = field(default_factory=Counter)
     labels: dict[str, list[Any]] = field(default_factory=dict)
     combinations: Counter[tuple[int, ...]] = field(default_factory=Counter)
     grades: Counter[float] = field(default_factory=Counter)
+    median_score: float | None = None
 
     @property
     def n_rows(self) -> int:
@@ -133,6 +138,72 @@ class LogSurvey:
             lookup[name] = np.array([*(code.get(v, -1) for v in values), -1], dtype=np.int32)
             categories[name] = known
         return Groups(categories, lookup, record, tuple(remarks))
+
+
+class MedianSearch:
+    """The exact median of numbers that are read four times, in constant memory.
+
+    Floats are ordered like whole numbers of 64 bits. Each pass counts the next 16 bits of those
+    that agree so far with one of the two middle ones.
+
+    Parameters
+    ----------
+    n : int
+        How many numbers there are, at least one.
+
+    Examples
+    --------
+    >>> search, values = MedianSearch(4), np.array([3.0, -1.0, 8.0, 4.0])
+    >>> while not search.done:
+    ...     search.narrow(search.count(values[:2]) + search.count(values[2:]))
+    >>> search.median
+    3.5
+    """
+
+    def __init__(self, n: int) -> None:
+        self._ranks = [(n - 1) // 2, n // 2]
+        self._prefixes = [0, 0]
+        self._passes = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether all bits are known."""
+        return self._passes == PASSES
+
+    def count(self, values: np.ndarray) -> np.ndarray:
+        """Return how often the next bits occur, for both middle numbers."""
+        bits = np.ascontiguousarray(values, dtype=np.float64).view(np.uint64)
+        sign = np.uint64(1) << np.uint64(63)
+        keys = np.where(bits & sign, ~bits, bits | sign)
+        digits = (keys >> np.uint64(DIGIT * (PASSES - 1 - self._passes))) & np.uint64(DIGITS - 1)
+        found = np.zeros((2, DIGITS), dtype=np.int64)
+        for at, prefix in enumerate(self._prefixes):
+            if at and prefix == self._prefixes[0]:
+                found[1] = found[0]
+                continue
+            same = digits
+            if self._passes:
+                shift = np.uint64(DIGIT * (PASSES - self._passes))
+                same = digits[keys >> shift == np.uint64(prefix)]
+            found[at] = np.bincount(same.astype(np.int64), minlength=DIGITS)
+        return found
+
+    def narrow(self, counts: Any) -> None:
+        """Choose the next bits, from the counts of all numbers."""
+        for at in range(2):
+            ends = np.cumsum(counts[at])
+            digit = int(np.searchsorted(ends, self._ranks[at], side="right"))
+            if digit == DIGITS:
+                raise DataError("score must be the same in every pass, and the data changed")
+            self._ranks[at] -= int(ends[digit] - counts[at][digit])
+            self._prefixes[at] = self._prefixes[at] * DIGITS + digit
+        self._passes += 1
+
+    @property
+    def median(self) -> float:
+        """The mean of the two middle numbers."""
+        keys, sign = np.array(self._prefixes, dtype=np.uint64), np.uint64(1) << np.uint64(63)
+        return float(np.where(keys & sign, keys ^ sign, ~keys).view(np.float64).mean())
 
 
 def _sorted(groups: Iterable[Any]) -> tuple[Any, ...]:

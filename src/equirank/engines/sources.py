@@ -15,6 +15,7 @@ from ..core.outcomes import DecisionRule
 from ..core.params import Constraint, Integer, Optional, check_params
 from ..core.per_list import opened_per_list
 from ..core.random import as_seed
+from ..core.ranking import Ranking
 from ..core.registry import parse_metrics
 from ..core.source import Source
 from ..core.sums_plan import Survey
@@ -35,7 +36,7 @@ from .given_ranking import (
     decision_rule,
 )
 from .log_columns import LogColumns, columns_of
-from .log_sums import MEMORY, LogOptions, in_canonical_order, sum_stream
+from .log_sums import MEMORY, LogOptions, before_of_scores, in_canonical_order, sum_stream
 from .spark_frames import is_spark_frame, sum_spark
 from .whole_lists import MAX_LIST_ROWS
 
@@ -83,6 +84,11 @@ class SumsKeywords(ColumnKeywords, DecisionKeywords, ReferenceKeywords, OrderKey
         else. All other sums are those of every group.
     cross : bool
         Whether to sum the intersections of every two attributes.
+    scored : bool
+        Whether scores are compared, too, as in `audit`.
+    against_score : str or array-like, optional
+        The column with the scores of another ranking of the same rows (its positions, if positions
+        define the order), which the lists are compared with.
     random_state : int, Generator, RandomState or None
         Seed of the relabellings.
     like : ListSums, optional
@@ -112,6 +118,8 @@ class SumsKeywords(ColumnKeywords, DecisionKeywords, ReferenceKeywords, OrderKey
     metrics: Any
     protected: Any
     cross: Annotated[bool, Default(True)]
+    scored: Annotated[bool, Default(False)]
+    against_score: Any
     random_state: Annotated[Any, Default(0)]
     like: ListSums | None
     table: str | None
@@ -178,6 +186,7 @@ class LogRequest:
     missing_relevance: str
     options: LogOptions
     file: FileOptions = field(default_factory=FileOptions)
+    against_score: Any = None
 
     def columns_in(self, where: str, names: Sequence[str], *, cleaned: bool) -> LogColumns:
         """Return the columns of a log by role."""
@@ -190,6 +199,7 @@ class LogRequest:
             where,
             [str(name) for name in names],
             outcomes=self.rule.columns(),
+            against_score=False if self.against_score is None else self.against_score,
             rules=self.file.label_rules if cleaned else None,
             missing_relevance=self.missing_relevance,
             **given,
@@ -255,10 +265,11 @@ DEFAULTS = {name: each.default for name, each in signature(list_sums).parameters
 def _request(data: Any, given: Mapping[str, Any]) -> tuple[Any, LogRequest]:
     """Return what is wanted of data, after the arrays of decisions if they are given as such."""
     choose("missing_relevance", given["missing_relevance"], ("error", "irrelevant"))
-    names = ("metrics", "protected", "cross", "ties", "random_state", "reference")
+    names = ("metrics", "protected", "cross", "ties", "random_state", "reference", "scored")
     planned = chosen_keywords(DecisionKeywords, given) | {name: given[name] for name in names}
     like: ListSums | None = given["like"]
     rule, outcomes, plan = _planned(data, planned, like)
+    plan = _compared_with(given["against_score"], plan, like)
     most = {"max_list_rows": given["max_list_rows"], "n_jobs": given["n_jobs"]}
     rules: dict[str, Constraint] = {"max_list_rows": Integer(1), "n_jobs": Optional(Integer(1))}
     check_params("list_sums", most, rules)
@@ -273,7 +284,19 @@ def _request(data: Any, given: Mapping[str, Any]) -> tuple[Any, LogRequest]:
     )
     file = FileOptions(**{name: given[name] for name in ("unknown", "labels", "keep_labels")})
     columns = chosen_keywords(ColumnKeywords, given)
-    return outcomes, LogRequest(columns, rule, given["missing_relevance"], options, file)
+    second = given["against_score"]
+    return outcomes, LogRequest(columns, rule, given["missing_relevance"], options, file, second)
+
+
+def _compared_with(
+    against_score: Any, plan: dict[str, Any], like: ListSums | None
+) -> dict[str, Any]:
+    """Return a plan that compares with another ranking, if its scores are given."""
+    changed = against_score is not None
+    if like is not None and like.plan.changed != changed:
+        words = "given" if like.plan.changed else "omitted"
+        raise DataError(f"against_score must be {words} beside like, whose plan is used")
+    return plan | {"changed": True} if changed and like is None else plan
 
 
 def _planned(
@@ -281,7 +304,7 @@ def _planned(
 ) -> tuple[DecisionRule, Any, dict[str, Any]]:
     """Return the way in which people are selected, its arrays, and arguments of `SumsPlan.of`."""
     if like is not None:
-        usual = {"cross": True, "ties": "average", "random_state": 0}
+        usual = {"cross": True, "ties": "average", "random_state": 0, "scored": False}
         for name, value in given.items():
             if value is not usual.get(name) and value != usual.get(name):
                 raise DataError(f"{name} must be omitted beside like, whose plan is used")
@@ -294,7 +317,7 @@ def _planned(
     if given["protected"] is not None and not metrics:
         raise DataError("protected must be omitted without metrics that use it")
     plan = {"k": given["k"], "cross": given["cross"], "metrics": metrics, "ties": given["ties"]}
-    plan |= {"rule": rule, "seed": as_seed(given["random_state"])}
+    plan |= {"rule": rule, "seed": as_seed(given["random_state"]), "scored": given["scored"]}
     return rule, outcomes, plan | {"reference": given["reference"]}
 
 
@@ -348,6 +371,7 @@ def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, Source | None]:
         several[0],
         request.columns,
         request.rule,
+        [] if request.against_score is None else [request.against_score],
         missing_relevance=request.missing_relevance,
         max_groups=request.options.max_groups,
         unknown=request.file.unknown,
@@ -369,8 +393,15 @@ def _of_memory(data: Any, request: LogRequest, where: Mapping[str, Any], outcome
     columns = dict(request.columns) | {"id": None, "outcomes": outcomes}
     ties = "average" if options.like is None else options.like.plan.ties
     ties = options.plan.get("ties", ties)
-    ranking = as_ranking(data, columns, ties, options.max_groups, request.rule)
+    other = request.against_score
+    named = (other,) if isinstance(other, str) else ()
+    ranking = as_ranking(data, columns, ties, options.max_groups, request.rule, named)
     if not ranking.data.sensitive:
         raise DataError("sensitive must name at least one attribute, got none")
-    plan = options.plan_of(Survey.of(ranking.data), "data")
-    return sum_data(ranking, plan, n_jobs=options.n_jobs, per_list=options.per_list)
+    scored = options.like is None and bool(options.plan.get("scored"))
+    plan = options.plan_of(Survey.of(ranking.data, scored), "data")
+    before = None if other is None else before_of_scores(ranking, other, plan)
+    if named and other not in request.rule.columns():  # samples do not keep the column
+        rest = {name: v for name, v in ranking.data.outcomes.items() if name != other}
+        ranking = Ranking(replace(ranking.data, outcomes=rest), ranking.position, ranking.last)
+    return sum_data(ranking, plan, before=before, n_jobs=options.n_jobs, per_list=options.per_list)

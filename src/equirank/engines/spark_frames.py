@@ -30,7 +30,7 @@ def _quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def _survey(frame: Any, columns: LogColumns) -> LogSurvey:
+def _survey(frame: Any, columns: LogColumns, scored: bool) -> LogSurvey:
     """Return the survey of a frame."""
     session = frame.sparkSession
 
@@ -40,13 +40,13 @@ def _survey(frame: Any, columns: LogColumns) -> LogSurvey:
         ).collect()
         return rows
 
-    return survey_table(columns, run, _quoted)
+    return survey_table(columns, run, _quoted, scored)
 
 
 def sum_spark(frame: Any, columns: LogColumns, options: LogOptions) -> ListSums:
     """Return the sums of a frame; only they, and no rows, come to the calling process."""
     refuse_stable(options, "a frame of Spark")
-    survey = _survey(frame, columns)
+    survey = _survey(frame, columns, options.scored)
     measure = options.measure(survey, columns, "data")
     functions = require("pyspark.sql.functions", "spark")
     chosen = frame.select(*[functions.col(_quoted(name)) for name in columns.needed])

@@ -11,7 +11,10 @@ __all__ = ["survey_table"]
 
 
 def survey_table(
-    columns: LogColumns, run: Callable[[str], Sequence[Any]], quoted: Callable[[str], str]
+    columns: LogColumns,
+    run: Callable[[str], Sequence[Any]],
+    quoted: Callable[[str], str],
+    scored: bool = False,
 ) -> LogSurvey:
     """Return the survey of the table ``log``.
 
@@ -23,6 +26,8 @@ def survey_table(
         SQL text -> rows.
     quoted : callable
         Name of a column -> the name in the quotes of this dialect.
+    scored : bool
+        Whether the median score is needed.
     """
     survey = LogSurvey()
     by = ", ".join(map(quoted, columns.query))
@@ -56,6 +61,10 @@ def survey_table(
         )
         # A missing relevance is 0, or an error when rows are read.
         survey.add_grades(_grades(found))
+    score = columns.roles.single.get("score")
+    if scored and score is not None:
+        middle = run(f"SELECT MEDIAN({quoted(score)}) AS middle FROM log")[0][0]
+        survey.median_score = None if middle is None else float(middle)
     return survey
 
 

@@ -95,7 +95,8 @@ class Claim:
     labels : mapping of str to float
         If labels are not all known: the ``unknown`` share, the ``corrected`` estimate with its
         interval, the ``bounds_low`` and ``bounds_high`` over all labels, ``breakdown`` and
-        ``breakdown_interval``, and with them the same numbers in another unit.
+        ``breakdown_interval``, and with them the same numbers in another unit. ``sampled`` is 1 if
+        a sample of the lists was judged, whose bounds are then confidence intervals.
     level : float
         Level of the interval.
     cells : mapping of str to tuple
@@ -416,7 +417,8 @@ def _label_words(claim: Claim) -> str:
     if claim.answer == "bounds":
         who = f"the people whose {claim.attribute} is unknown"
         share = percent(claim.labels["unknown"])
-        return f" This holds whatever the labels of {who} ({share}) are."
+        judged = ", judged by a sample of the lists" if claim.labels.get("sampled") else ""
+        return f" This holds whatever the labels of {who} ({share}) are{judged}."
     if claim.answer != "corrected":
         return ""
     labels = claim.labels
@@ -433,7 +435,9 @@ def _label_words(claim: Claim) -> str:
     interval = confidence_interval(low, high, claim.level, unit)
     if claim.scope.get("lists") == 1:
         interval += " for this list, approximate"
-    text = f" Corrected for labels, the estimate is {value} ({interval}), if {claim.assumption}."
+    where = " in a sample of the lists" if labels.get("sampled") else ""
+    text = f" Corrected for labels{where}, the estimate is {value} ({interval}), if "
+    text += f"{claim.assumption}."
     undone = labels.get("breakdown_interval", float("nan"))
     if isfinite(undone):
         text += (
@@ -454,7 +458,8 @@ def _open_sentence(claim: Claim) -> str:
     if not (isfinite(low) and isfinite(high)):
         return text
     ends = f"{_number_of(claim, low)} and {_number_of(claim, high)}"
-    return f"{text} Depending on the unknown labels, the value is between {ends}."
+    judged = ", judged by a sample of the lists" if claim.labels.get("sampled") else ""
+    return f"{text} Depending on the unknown labels, the value is between {ends}{judged}."
 
 
 def _change_sentence(claim: Claim) -> str:

@@ -54,7 +54,9 @@ def labels_table(measured: Measured) -> Table:
         for row in _rows(plan, each, code, column)
     ]
     if plan.data.n_rows <= MOST_ROWS // (10 if plan.one_list else 1) and plan.n_boot:
-        rows += [row for gap in measured.gaps for row in gap_label_rows(plan, gap)]
+        own = {each.name: each for each in plan.audited}
+        gaps = [replace(gap, audited=own[gap.audited.name]) for gap in measured.gaps]
+        rows += [row for gap in gaps for row in gap_label_rows(plan, gap)]
     return make_table(LABEL_COLUMNS, rows)
 
 
