@@ -1,7 +1,7 @@
 """Sums over lists: calibration of the closed tests and of twins, and CPU times as ratios.
 
 Prints shares of p-values on data without any difference, and times measured in the same run.
-Run: python benchmarks/sums.py [calibration|speed] [SIMULATIONS]
+Run: python benchmarks/sums.py [calibration|given|speed] [SIMULATIONS]
 """
 
 import sys
@@ -10,8 +10,9 @@ import time
 import numpy as np
 
 from equirank import as_ranking_data, audit, evaluate
-from equirank.core.closed_shuffles import ClosedShuffles
-from equirank.core.list_sums import ListSums, sum_data, sum_lists
+from equirank.core.closed_shuffles import ClosedShuffles, ClosedValues
+from equirank.core.list_sums import Before, ListSums, sum_data, sum_lists
+from equirank.core.ranking import Ranking
 from equirank.core.shuffles import normal_p, shuffle_labels
 from equirank.core.sums_plan import SumsPlan, Survey
 from equirank.kernels.discounts import discounts
@@ -83,6 +84,48 @@ def calibration(n_simulations):
         )
 
 
+def given(n_simulations):
+    """Print the shares of small p-values of scores, gains and changes that labels do not affect."""
+    print("shares of p < .05 / .01: rate above the median and mean score, NDCG@10 given relevance,")
+    print("change of position, exposure and top 5 (everyone may move; two people of a list swap)")
+    for at, (lists, sizes, share, ties) in enumerate(SHAPES):
+        found = []
+        runs = n_simulations if lists < 3_000 else max(1, n_simulations // 5)
+        for run in range(runs):
+            rng = np.random.default_rng([4712, at, run])
+            data = lottery(rng, lists, sizes, share, ties)
+            scores = np.asarray(data.score)
+            noisy = scores + rng.normal(0, 0.3, len(scores))
+            swapped = scores.copy()
+            rows = data.offsets[:-1] + rng.integers(0, np.diff(data.offsets) - 1)
+            swapped[rows], swapped[rows + 1] = scores[rows + 1], scores[rows]
+            options = {"scored": True, "changed": True, "k": 5, "metrics": ["NDCG@10"]}
+            plan = SumsPlan.of(Survey.of(data, True), **options)
+            p = []
+            for other in (noisy, swapped):
+                ranked = Ranking.from_scores(data, other)
+                before = Ranking(data, ranked.position, ranked.last)
+                sums = sum_data(data, plan, before=Before.of(data, before, plan, before))
+                if not p:
+                    p += [*_closed_p(sums, "score", 2), *_closed_p(sums, "NDCG@10", 1)]
+                change = _closed_p(sums, "change", 4, n_averaged=2, studentized=True)
+                p += [change[0], change[2], change[3]]
+            found.append(p)
+        error = 3 * np.sqrt(0.05 * 0.95 / runs), 3 * np.sqrt(0.01 * 0.99 / runs)
+        table = np.array(found)
+        words = [f"{(p < 0.05).mean():.3f}/{(p < 0.01).mean():.4f}" for p in table.T]
+        print(
+            f"{lists:>5} lists of {sizes[0]}-{sizes[1]}, share {share}: {', '.join(words)} (limits "
+            f"{0.05 + error[0]:.3f}/{0.01 + error[1]:.4f})"
+        )
+
+
+def _closed_p(sums, name, n_values, **options):
+    closed = ClosedValues.of_values(sums.given(name), [0], 0, None, **options)
+    normal = [closed.is_normal(0, j) for j in range(n_values)]
+    return np.where(normal, normal_p(closed.z[0, :n_values]), np.nan)
+
+
 def cpu(function, repeats=3):
     times = []
     for _ in range(repeats):
@@ -134,8 +177,11 @@ def speed():
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:2] or ["calibration", "speed"]
+    wanted = sys.argv[1:2] or ["calibration", "given", "speed"]
+    simulations = int(sys.argv[2]) if len(sys.argv) > 2 else 2_000
     if "calibration" in wanted:
-        calibration(int(sys.argv[2]) if len(sys.argv) > 2 else 2_000)
+        calibration(simulations)
+    if "given" in wanted:
+        given(simulations)
     if "speed" in wanted:
         speed()

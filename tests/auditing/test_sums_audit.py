@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from equirank import AuditResult, DataError, as_ranking_data, audit, audit_sums
-from equirank.auditing import sums_audit as module
+from equirank.auditing import source_plans as module
 from equirank.core import list_samples, list_sums
-from equirank.core.closed_shuffles import ClosedShuffles
-from equirank.core.list_sums import ListSums, sum_data
+from equirank.core.closed_shuffles import ClosedShuffles, ClosedValues
+from equirank.core.list_sums import Before, ListSums, sum_data
+from equirank.core.ranking import Ranking
 from equirank.core.shuffles import normal_p
-from equirank.core.table import Table
-from equirank.metrics import NDCG
+from equirank.core.sums_plan import SumsPlan, Survey
 
 #: What is estimated, by table; intervals and p-values are compared by their own tests.
 VALUES = {
@@ -62,9 +62,6 @@ def few(monkeypatch):
 
 def differing(rows, sums, name):
     a, b = rows.tables[name], sums.tables[name]
-    if name == "profile":
-        a = [row for row in a if row["rate_of"] == "selection"]
-        a = Table({column: [row[column] for row in a] for column in VALUES[name]})
     assert len(a) == len(b)
     for column in VALUES[name]:
         np.testing.assert_allclose(
@@ -84,12 +81,14 @@ CASES = [
         {"stages": ["screened", "hired"], "reference": "race=b", "cross": False},
     ),
     ({"lists": 80, "blank": 0.1, "order": False}, {"selected": "screened"}),
+    ({"lists": 100, "unknown": 0.04}, {"scored": True, "metrics": "NDCG@10, NDCG@3", "k": 5}),
+    ({"lists": 100}, {"scored": True, "metrics": "NDCG@5", "reference": "race=a", "cross": False}),
 ]
 
 
 @pytest.mark.parametrize(("kind", "options"), CASES)
 def test_values_are_those_of_the_rows(kind, options, monkeypatch):
-    data, unknown = made(**kind), kind.get("unknown", 0.0)
+    data = made(**kind)
     rows = audit(data, n_boot=300, n_permutations=999, **options)
     for where in (list_samples, module):
         monkeypatch.setattr(where, "MOST_LISTS", 40)
@@ -144,7 +143,6 @@ def test_values_are_those_of_the_rows(kind, options, monkeypatch):
     texts = " ".join(note["text"] for note in sums.notes)
     lists = kind.get("lists", 150)
     assert f"describe 40 of {lists} lists" in texts or "order" in kind
-    assert ("not bounded for so many lists" in texts) == bool(unknown)
     assert AuditResult.from_json(sums.to_json()) == sums
 
 
@@ -224,7 +222,9 @@ def test_options_that_sums_do_not_have(few):
         audit_sums(sums, gates=["any race selected vs a < 0.8"], n_boot=0)
     with pytest.raises(DataError, match="sums must be a ListSums, got RankingData"):
         audit_sums(data)
-    assert "sums" not in audit(data, metrics=NDCG(k=5), n_boot=0, n_permutations=0).facts
+    with pytest.raises(DataError, match="gates must not compare scores, which need sums made with"):
+        audit_sums(sums, gates=["sex=f scored < 0.8"], n_boot=0)
+    assert "sums" in audit(data, gates=["sex=f scored < 0.8"], n_boot=0).facts
     described = audit(data, n_boot=0, n_permutations=0)
     assert {claim.status for claim in described.claims} == {"described"}
     assert np.isnan(described.tables["gaps"]["p_value"]).all()
@@ -253,14 +253,169 @@ def test_closed_tests_keep_their_level(lists, size):
     assert abs(np.mean(gaps)) < 0.3
 
 
-def test_sums_decide_nothing_where_many_labels_are_unknown(monkeypatch):
-    assert "sums" not in audit(made(unknown=0.15), n_boot=0).facts  # rows have bounds
+def test_unknown_labels_are_judged_by_the_rows_in_memory(monkeypatch):
+    data = made(unknown=0.15, shift=2.0)
+    rows = audit(data, n_boot=200, n_permutations=499, cross=False)
     for where in (list_samples, module):
         monkeypatch.setattr(where, "MOST_LISTS", 40)
-    few, many = (
-        audit_sums(sum_data(made(unknown=share, shift=2.0).ranking()), n_boot=300)
-        for share in (0.04, 0.15)
+    sums = audit(data, n_boot=200, cross=False)
+    assert not sums.facts["sums"]["sampled"]
+    a, b = rows.tables["labels"], sums.tables["labels"]
+    assert len(a) == len(b) > 0
+    for name in a.columns:
+        np.testing.assert_array_equal(a[name], b[name], err_msg=name)
+    assert rows.facts["labels"] == sums.facts["labels"]
+    judged = 0
+    for claim, other in zip(rows.claims, sums.claims, strict=True):
+        assert (claim.status, claim.answer) == (other.status, other.answer)
+        assert claim.labels == pytest.approx(other.labels, nan_ok=True)
+        judged += claim.answer != "known"
+    assert judged
+
+
+def test_unknown_labels_are_judged_by_a_sample_without_the_rows(monkeypatch):
+    data = made(unknown=0.15, shift=2.0, lists=200)
+    rows = audit(data, n_boot=200, n_permutations=499, cross=False)
+    for where in (list_samples, module):
+        monkeypatch.setattr(where, "MOST_LISTS", 100)
+    sums = audit_sums(sum_data(data, cross=False), n_boot=200)
+    assert sums.facts["sums"]["sampled"]
+    assert "was computed from these 100 lists" in " ".join(note["text"] for note in sums.notes)
+    pairs = [(a, b) for a, b in zip(rows.claims, sums.claims, strict=True) if b.labels]
+    findings = [b for _, b in pairs if b.status == "finding"]
+    assert findings
+    assert all("sample of the lists" in claim.sentence for claim in findings)
+    for whole, part in pairs:
+        if "bounds_low" not in part.labels:
+            continue
+        assert part.labels["sampled"] == 1.0
+        # intervals of a sample contain the bounds of all lists, up to their level
+        low, high = (whole.labels[f"bounds_{end}"] for end in ("low", "high"))
+        slack = 0.1 * (high - low)
+        assert part.labels["bounds_low"] < low + slack
+        assert part.labels["bounds_high"] > high - slack
+
+
+def other_ranking(data, seed=1, share=0.3, shift=0.4):
+    """Return another order of the same people, in which a share of them moved."""
+    rng = np.random.default_rng(seed)
+    moved = rng.random(data.n_rows) < share
+    score = np.asarray(data.score) - shift * (data.attribute("sex").codes == 0) * moved
+    other = Ranking.from_scores(data, np.round(score + rng.normal(0, 0.1, len(score)) * moved, 1))
+    return Ranking(data, other.position, other.last)
+
+
+@pytest.mark.parametrize("options", [{}, {"reference": "race=a", "cross": False}, {"cut": 5}])
+def test_changes_are_those_of_the_rows(options, monkeypatch):
+    data = made(lists=120, unknown=0.03)
+    before, after = other_ranking(data), data
+    cut = options.get("cut")
+    options = {name: value for name, value in options.items() if name != "cut"}
+    if cut:  # everyone else of the cut ranking is compared with the first of the other
+        whole = Ranking.from_scores(data, -before.position.astype(float), ties="stable")
+        before = Ranking(data, whole.position)
+        shown = data.ranking("stable").position
+        after = Ranking(data, np.where(shown <= cut, shown, 0).astype(np.int32))
+    options = options | {"against": before, "k": 4, "n_boot": 300}
+    rows = audit(after, n_permutations=999, **options)
+    for where in (list_samples, module):
+        monkeypatch.setattr(where, "MOST_LISTS", 40)
+    sums = audit(after, **options)
+    assert sums.facts["sums"]["lists"] == 40
+    assert sums.facts["against"] == rows.facts["against"]
+    changes = [(a, b) for a, b in zip(rows.claims, sums.claims, strict=True) if a.block == "iii"]
+    assert len(changes) >= 3 or cut
+    for claim, other in changes:
+        assert (claim.quantity, claim.group, claim.scope, claim.reason) == (
+            other.quantity, other.group, other.scope, other.reason,
+        )  # fmt: skip
+        assert (other.direction, other.unit) == (claim.direction, claim.unit)
+        assert other.estimate == pytest.approx(claim.estimate, rel=1e-9, abs=1e-12)
+        assert other.shares == pytest.approx(claim.shares, rel=1e-9)
+        if not claim.reason:
+            assert other.detectable == pytest.approx(claim.detectable, rel=0.1)
+            error = 4 * np.sqrt(other.p * (1 - other.p) / 999) + 0.02
+            error += 0.06 if "selected" in claim.quantity else 0.0  # counts are few
+            assert abs(claim.p - other.p) < error
+            assert other.high - other.low == pytest.approx(claim.high - claim.low, rel=0.35)
+    a, b = rows.tables["comparison"], sums.tables["comparison"]
+    assert len(a) == len(b)
+    for column in ("value", "other", "difference", "n_queries"):
+        np.testing.assert_allclose(b[column], a[column], rtol=1e-9, atol=1e-12)
+    some = np.isfinite(a["p_value"])
+    assert np.abs(a["p_value"] - b["p_value"])[some].max() < 0.12
+    np.testing.assert_allclose((b["high"] - b["low"])[some], (a["high"] - a["low"])[some], rtol=0.4)
+
+
+def test_few_lists_that_moved_are_tested_by_shuffles(few, monkeypatch):
+    data = made(lists=150)
+    few_moved = np.asarray(data.score).copy()
+    few_moved[data.offsets[3] : data.offsets[9]] *= -1.0
+    other = Ranking.from_scores(data, few_moved)
+    options = {"against": Ranking(data, other.position, other.last), "n_boot": 50, "cross": False}
+    sums = audit(data, **options)
+    tests = {c.test for c in sums.claims if c.block == "iii"}
+    assert "shuffled labels" in tests
+    monkeypatch.setattr(list_samples, "MOST_LISTS", 2048)
+    monkeypatch.setattr(module, "MOST_LISTS", 2048)
+    rows = audit(data, **options)
+    for claim, other in zip(rows.claims, sums.claims, strict=True):
+        if other.test == "shuffled labels" and claim.block == "iii":
+            assert abs(claim.p - other.p) < 4 * np.sqrt(claim.p * (1 - claim.p) / 1000) + 0.01
+    monkeypatch.setattr(list_samples, "MOST_LISTS", 40)
+    monkeypatch.setattr(module, "MOST_LISTS", 40)
+    monkeypatch.setattr(list_sums, "MOST_RARE", 2)
+    result = audit(data, **options)
+    assert any("approximate" in c.test for c in result.claims if c.block == "iii")
+
+
+def test_nobody_moved_and_other_people_are_said(few):
+    data = made()
+    same = audit(
+        data, against=Ranking(data, data.ranking().position, data.ranking().last), n_boot=0
     )
-    assert any(claim.status == "finding" for claim in few.claims)
-    assert not any(claim.status == "finding" for claim in many.claims)
-    assert any("sums over lists have no bounds" in claim.reason for claim in many.claims)
+    assert "Nobody moved." in same.verdict
+    table = same.tables["comparison"]
+    assert np.abs(table["difference"]).max() < 1e-12
+    people, numbered, later = (
+        as_ranking_data(
+            y=data.y, qid=data.query_of_rows() + lists, score=data.score,
+            ids=np.arange(data.n_rows) + first,
+            sensitive_features={name: data.attribute(name).labels() for name in data.sensitive},
+        )
+        for first, lists in ((0, 0), (1, 0), (0, 10_000))
+    )  # fmt: skip
+    refused = audit(people, against=numbered, n_boot=0)
+    assert any(claim.status == "refused" for claim in refused.claims)
+    assert len(refused.tables["comparison"])
+    with pytest.raises(DataError, match="share at least one list"):
+        audit(people, against=later, n_boot=0)
+
+
+@pytest.mark.parametrize("kind", ["score", "gain", "change"])
+def test_closed_tests_of_given_values_keep_their_level(kind):
+    """Fair lists: scores and orders do not depend on labels, also given relevance."""
+    rng, found = np.random.default_rng(21), []
+    for _ in range(150):
+        sizes = rng.integers(8, 30, 30)
+        n = int(sizes.sum())
+        y = rng.integers(0, 3, n)
+        label = np.where(rng.random(n) < 0.2 + 0.15 * (kind == "gain") * y, "a", "b")
+        data = as_ranking_data(
+            y=y, qid=np.repeat(np.arange(30), sizes),
+            score=np.round(rng.normal(size=n) + 0.5 * y, 1), sensitive_features=label,
+        )  # fmt: skip
+        before = Ranking.from_scores(data, np.asarray(data.score) + rng.normal(0, 0.3, n))
+        before = Ranking(data, before.position, before.last)
+        options = {"scored": kind == "score", "changed": kind == "change", "k": 5}
+        plan = SumsPlan.of(Survey.of(data, True), metrics=["NDCG@10"], **options)
+        old = Before.of(data, before, plan, before) if kind == "change" else None
+        sums = sum_data(data, plan, before=old)
+        name = {"gain": "NDCG@10"}.get(kind, kind)
+        change = {"n_averaged": 2, "studentized": True} if kind == "change" else {}
+        closed = ClosedValues.of_values(sums.given(name), [0], 0, None, **change)
+        n_tested = {"score": 2, "gain": 1, "change": 4}[kind]
+        found.append(normal_p(closed.z[0, :n_tested]))
+    share = (np.array(found) < 0.05).mean(axis=0)
+    assert (share < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 150)).all()
+    assert (share > 0).all()

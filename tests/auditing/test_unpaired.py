@@ -212,7 +212,7 @@ def test_changes_between_sums_are_those_between_rows(other, reference, monkeypat
     found = audit(now, unpaired=before, **settings)
     assert found.plan_of_rows is not None  # from sums
     assert found.facts["unpaired"]["n_queries"] == other
-    monkeypatch.setattr("equirank.auditing.sums_audit.MOST_LISTS", 10**9)
+    monkeypatch.setattr("equirank.auditing.source_plans.MOST_LISTS", 10**9)
     rows, sums = changes(audit(now, unpaired=before, **settings)), changes(found)
     assert rows.keys() == sums.keys()
     assert len(rows) >= 3
@@ -239,7 +239,7 @@ def test_changes_of_decisions_about_some_people_from_sums(monkeypatch):
         settings = {"unpaired": other, "selected": "hired", "n_boot": 20, "n_permutations": 99}
         sums = changes(audit(now, **settings))
         with monkeypatch.context() as patch:
-            patch.setattr("equirank.auditing.sums_audit.MOST_LISTS", 10**9)
+            patch.setattr("equirank.auditing.source_plans.MOST_LISTS", 10**9)
             rows = changes(audit(now, **settings))
         chosen = [key for key in rows if key[0] == "change of selected"]
         assert len(chosen) == 3

@@ -16,6 +16,7 @@ from equirank import DataError, as_ranking_data
 from equirank.core.list_keys import list_keys
 from equirank.core.list_sums import BUCKETED
 from equirank.engines import log_sums
+from equirank.engines.log_survey import MedianSearch
 
 COLUMNS = {"query": "qid", "score": "score", "relevance": "y", "sensitive": ["sex", "race"]}
 
@@ -36,6 +37,9 @@ def people(n_lists=150, seed=1, text=False):
         }
     )
     frame.loc[[5, 77], "race"] = "d"
+    # another score, by which a third of the people have other positions
+    moved = rng.normal(size=n) * (rng.random(n) < 0.3)
+    frame["old"] = np.round(frame["score"] + moved, 1)
     return frame
 
 
@@ -60,7 +64,12 @@ def assert_same(found, wanted):
         # Of a column's largest bucket; totals such as covariances may cancel to 0.
         largest = np.abs(values).max(axis=0) if name in BUCKETED else np.abs(values).max(initial=0)
         assert (np.abs(found.sums[name] - values) <= 1e-12 * largest + 1e-300).all(), name
-    for name in ("kept", "rare"):
+    assert found.views.keys() == wanted.views.keys()
+    for view, sums in wanted.views.items():
+        for name, values in sums.sums.items():
+            apart = np.abs(found.views[view].sums[name] - values)
+            assert (apart <= 1e-11 * np.abs(values).max(initial=0) + 1e-300).all(), (view, name)
+    for name in ("kept", "rare", "moved"):
         one, other = getattr(found, name), getattr(wanted, name)
         assert one.labels.tolist() == other.labels.tolist()
         for column in ("keys", "offsets", "codes"):
@@ -185,6 +194,67 @@ def test_duckdb(tmp_path, wanted):
     assert sorted(each.name for each in tmp_path.iterdir()) == ["log.duckdb"]
 
 
+#: Scores and a second ranking, beside positions.
+MORE = {"scored": True, "against_score": "old", "metrics": "NDCG@5", "reference": "race=a"}
+
+
+@pytest.fixture(scope="module")
+def changed():
+    return equirank.list_sums(FRAME, **COLUMNS, **MORE)
+
+
+def test_scores_and_changes_in_every_engine(tmp_path, changed, monkeypatch):
+    assert changed.plan.median == np.median(FRAME["score"])
+    assert changed.sums["moved"][1] > 100
+    assert {view.values for view in changed.views} == {"", "score", "NDCG@5", "change"}
+    given = COLUMNS | MORE
+    assert_same(equirank.list_sums(SHUFFLED, **given), changed)
+    assert_same(equirank.list_sums(write(SORTED, tmp_path / "a", 3), **given), changed)
+    monkeypatch.setattr(log_sums, "n_partitions", lambda *_: 5)
+    assert_same(equirank.list_sums(write(SHUFFLED, tmp_path / "b", 2), **given), changed)
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.connect().from_df(SHUFFLED)
+    assert_same(equirank.list_sums(relation, **given), changed)
+    dask = pytest.importorskip("dask")
+    frame = pytest.importorskip("dask.dataframe").from_pandas(SHUFFLED, npartitions=3)
+    with dask.config.set(scheduler="synchronous"):
+        assert_same(equirank.list_sums(frame, **given), changed)
+    half = np.isin(FRAME["qid"], FRAME["qid"].unique()[:70])
+    parts = [FRAME[half], FRAME[~half]]
+    days = [equirank.list_sums(day, **COLUMNS, against_score="old", like=changed) for day in parts]
+    assert_same(days[1] + days[0], changed)
+
+
+def test_a_second_score_is_checked_and_belongs_to_a_plan(tmp_path, changed):
+    bad = SORTED.assign(old=SORTED["old"].where(SORTED.index != 7))
+    path = tmp_path / "bad.parquet"
+    bad.to_parquet(path)
+    with pytest.raises(DataError, match=r"against_score \('old'\) must not be missing"):
+        equirank.list_sums(path, **COLUMNS, against_score="old")
+    with pytest.raises(DataError, match="against_score must not be missing, got a blank in row"):
+        equirank.list_sums(bad, **COLUMNS, against_score="old")
+    with pytest.raises(DataError, match="against_score must be given beside like"):
+        equirank.list_sums(FRAME, **COLUMNS, like=changed)
+    with pytest.raises(DataError, match="against_score must be omitted beside like"):
+        equirank.list_sums(FRAME, **COLUMNS, against_score="old", like=whole(FRAME))
+    ranks = FRAME.assign(rank=FRAME.groupby("qid")["score"].rank(method="first"))
+    with pytest.raises(DataError, match="scored must be False for data without scores"):
+        equirank.list_sums(ranks, **COLUMNS | {"score": False, "position": "rank"}, scored=True)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 1000])
+def test_the_median_is_exact(n):
+    rng = np.random.default_rng(n)
+    for values in (
+        rng.normal(size=n), rng.integers(-3, 4, n) / 2.0, rng.normal(size=n) * 1e300,
+        np.concatenate([np.zeros(n // 2), -np.zeros(n - n // 2)]), rng.random(n) * 1e-310,
+    ):  # fmt: skip
+        search = MedianSearch(n)
+        while not search.done:
+            search.narrow(sum(search.count(part) for part in np.array_split(values, 3)))
+        assert search.median == np.median(values)
+
+
 @pytest.mark.parametrize("n", [1, 4])
 def test_dask(wanted, n):
     dask = pytest.importorskip("dask")
@@ -214,6 +284,7 @@ def spark():
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-def test_spark(spark, tmp_path, wanted):
+def test_spark(spark, tmp_path, wanted, changed):
     frame = spark.read.parquet(str(write(SHUFFLED, tmp_path / "log", 2)))
     assert_same(equirank.list_sums(frame, **COLUMNS), wanted)
+    assert_same(equirank.list_sums(frame, **COLUMNS, **MORE), changed)

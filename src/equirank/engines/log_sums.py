@@ -314,7 +314,8 @@ def in_canonical_order(sums: ListSums) -> ListSums:
     """
     if sums.plan.ties == "stable":
         return sums
-    return replace(sums, kept=_canonical(sums.kept), rare=_canonical(sums.rare))
+    samples = {name: _canonical(getattr(sums, name)) for name in ("kept", "rare", "moved")}
+    return replace(sums, **samples)
 
 
 def _canonical(sample: ListSample) -> ListSample:

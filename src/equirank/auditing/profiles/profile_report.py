@@ -56,6 +56,7 @@ def profile_report(plan: Plan, name: str, leave_out_small: bool, today: str) -> 
         The date of the report, such as ``"2026-07-31"``.
     """
     profile = load_profile(name)
+    plan = plan if plan.sampled else plan.of_rows
     single = [each for each in plan.audited if not each.crossed]
     groups = {each.name: each.attribute for each in single}
     references = {
