@@ -98,6 +98,40 @@ def test_a_csv_file_is_summed_too(days):
     assert claims(days / "a.json") == claims(days / "b.json")
 
 
+def test_scores_and_a_second_score_of_rows_logs_and_sums(days):
+    for day in (0, 1):
+        rows = log(day)
+        rows["old"] = np.where(rows["sex"] == "m", rows["score"] - 0.5, rows["score"]).round(2)
+        rows.to_parquet(f"day{day}.parquet")
+        rows.to_csv(f"day{day}.csv", index=False)
+    ways = ["--sensitive", "sex", "--score", "score", "--scored", "--against-score", "old"]
+    few = ["--n-boot", 20, "--json"]
+    for name, words in {
+        "rows": ["audit", "day0.csv", *ways],
+        "log": ["audit", "day0.parquet", *ways, "--memory", "100MB"],
+    }.items():
+        found = run(*words, *few, f"{name}.json")
+        assert found.exit_code == 0, found.output
+    first = run("sums", "day0.parquet", "--out", "a.sums", *ways)
+    assert first.exit_code == 0, first.output
+    assert run("audit", "a.sums", *few, "sums.json").exit_code == 0
+    wanted = claims(days / "rows.json")
+    names = {c["quantity"] for c in json.loads((days / "rows.json").read_text())["claims"]}
+    assert {"scored", "score", "change of position", "change of exposure"} <= names
+    for name in ("log", "sums"):
+        assert claims(days / f"{name}.json") == pytest.approx(wanted, rel=1e-9)
+    facts = json.loads((days / "log.json").read_text())["facts"]["against"]
+    assert facts["title"] == 'the ranking by "old"'
+    more = ["--sensitive", "sex", "--score", "score", "--against-score", "old", "--like", "a.sums"]
+    second = run("sums", "day1.parquet", "--out", "b.sums", *more)
+    assert second.exit_code == 0, second.output
+    assert run("audit", "a.sums", "b.sums", *few, "both.json").exit_code == 0
+    both = run("audit", "day0.csv", *ways, "--against", "day1.csv", "--id", "qid")
+    assert "--against-score must be omitted beside --against" in both.output
+    gate = run("audit", "day0.parquet", "day1.parquet", *ways[:4], "--fail-on", "f scored < 0.9")
+    assert gate.exit_code == 1, gate.output
+
+
 def test_metrics_of_gates_are_part_of_the_sums_of_a_log(days):
     log(2, 21_000).to_parquet("day2.parquet")  # more lists than a sample keeps
     options = [
@@ -121,8 +155,16 @@ def test_metrics_of_gates_are_part_of_the_sums_of_a_log(days):
         (["audit", "day0.sums", *PEOPLE], "--relevance must be omitted for day0.sums, whose plan"),
         (["audit", "day0.sums", "day1.parquet", *PEOPLE], "must all be stored sums, or none"),
         (
-            ["audit", "day0.parquet", "day1.parquet", *PEOPLE, "--scored"],
-            "--scored must be omitted for day0.parquet, which is audited from sums",
+            ["audit", "day0.parquet", "day1.parquet", *PEOPLE, "--against", "day0.parquet"],
+            "--against must be omitted for day0.parquet, which is audited from sums",
+        ),
+        (
+            ["audit", "day0.sums", "--against-score", "old"],
+            "--against-score must be omitted for day0.sums, whose plan",
+        ),
+        (
+            ["sums", "day0.parquet", "--out", "b.sums", *PEOPLE, "--against-score", "older"],
+            "--against-score must be one of the columns",
         ),
         (["audit", "day0.parquet", "day1.parquet"], "--sensitive must name a column"),
         (["audit", "no*.parquet", *PEOPLE], "no*.parquet: must match at least one file"),

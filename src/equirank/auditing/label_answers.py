@@ -17,6 +17,7 @@ __all__ = [
     "FEW_UNKNOWN",
     "LabelColumn",
     "Labels",
+    "are_doubtful",
     "label_columns",
     "label_sides",
     "labels_of",
@@ -91,6 +92,11 @@ class Labels:
         attribute = self.model.attribute
         recorded = attribute.error is not None or attribute.checked is not None
         return self.share > FEW_UNKNOWN or recorded
+
+
+def are_doubtful(plan: Plan, each: Audited) -> bool:
+    """Return whether a label is unknown, or the labels of a part were recorded with errors."""
+    return each.attribute.doubtful or any(plan.data.attribute(name).doubtful for name in each.by)
 
 
 def labels_of(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..core.labels import MISSING
 from ..core.order_values import list_shares
 from ..core.outcomes import decide_top
 from ..core.ranking import Ranking
@@ -24,6 +25,7 @@ from .label_answers import (
     FEW_UNKNOWN,
     LabelColumn,
     Labels,
+    are_doubtful,
     label_sides,
     labels_of,
     plan_positions,
@@ -98,6 +100,8 @@ def _judged(columns: "_Columns", each: Audited, claim: Claim) -> Claim:
     if claim.status not in ("finding", "cannot_tell") or claim.group not in each.groups:
         return claim
     plan, code = columns.plan, each.groups.index(claim.group)
+    if not are_doubtful(plan, each) and MISSING not in each.attribute.categories:
+        return claim
     doubted = labels_of(plan, each, code)
     if not (doubted.doubted or doubted.share):
         return claim

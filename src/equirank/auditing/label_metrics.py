@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..core.attribute import Attribute
+from ..core.labels import MISSING
 from ..core.metric import GroupMetric, Metric
 from ..core.random import generator
 from ..core.ranking import Ranking
@@ -28,7 +29,7 @@ from ..statistics.corrected_labels import N_IMPUTED, N_IMPUTED_ONE
 from ..statistics.membership_sums import Interval, rubin
 from ..statistics.metric_bounds import ListRange, mean_range, pair_list_ranges
 from .audit_plan import Audited, Plan
-from .label_answers import Labels, label_sides, labels_of
+from .label_answers import Labels, are_doubtful, label_sides, labels_of
 from .label_claims import refused_words
 
 __all__ = ["label_facts", "metric_label_rows"]
@@ -41,8 +42,12 @@ def label_facts(plan: Plan) -> dict[str, dict[str, Any]]:
     """Return for each attribute the share of unknown labels, and whether known ones decide."""
     found = {}
     for each, mine in zip(plan.audited, plan.of_rows.audited, strict=True):
-        labels = labels_of(plan.of_rows, mine, 0)
         share = plan.n_unknown(each) / plan.n_rows
+        if not are_doubtful(plan.of_rows, mine) and MISSING not in mine.attribute.categories:
+            known = {"knowledge": "known", "assumption": ""}
+            found[each.name] = {"unknown": share, "doubted": False, **known}
+            continue
+        labels = labels_of(plan.of_rows, mine, 0)
         found[each.name] = {
             "unknown": share,
             "doubted": bool(labels.doubted or share > 0.05),

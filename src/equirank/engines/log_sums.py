@@ -314,7 +314,8 @@ def in_canonical_order(sums: ListSums) -> ListSums:
     """
     if sums.plan.ties == "stable":
         return sums
-    samples = {name: _canonical(getattr(sums, name)) for name in ("kept", "rare", "moved")}
+    names = ("kept", "rare", "moved")
+    samples: dict[str, Any] = {name: _canonical(getattr(sums, name)) for name in names}
     return replace(sums, **samples)
 
 

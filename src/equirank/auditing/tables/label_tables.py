@@ -13,7 +13,14 @@ from ...statistics.corrected_labels import CorrectedEstimate, corrected_measure
 from ...statistics.parity_breakdown import check_parity, check_threshold
 from ...statistics.unknown_labels import CompletionBounds, bounds_of_sides
 from ..audit_plan import Audited, Plan
-from ..label_answers import LabelColumn, Labels, label_columns, label_sides, labels_of
+from ..label_answers import (
+    LabelColumn,
+    Labels,
+    are_doubtful,
+    label_columns,
+    label_sides,
+    labels_of,
+)
 from ..label_claims import refused_words
 from ..label_metrics import metric_label_rows
 from ..measured import Gap, Measured
@@ -44,7 +51,7 @@ def labels_table(measured: Measured) -> Table:
     lists whose rows are not in memory, these are the answers of a sample of lists.
     """
     plan = measured.plan.of_rows
-    doubtful = [each for each in plan.audited if _doubtful(plan, each)]
+    doubtful = [each for each in plan.audited if are_doubtful(plan, each)]
     columns = list(label_columns(plan)) if doubtful else []
     rows = [
         row
@@ -63,18 +70,13 @@ def labels_table(measured: Measured) -> Table:
 def gap_label_rows(plan: Plan, gap: Gap) -> Iterator[dict[str, Any]]:
     """Yield what unknown labels mean for a metric of one attribute."""
     each = gap.audited
-    if each.crossed or not _doubtful(plan, each):
+    if each.crossed or not are_doubtful(plan, each):
         return
     known = int(each.attribute.known.sum())
     shared: dict[str, Any] = {"attribute": each.name, "group": gap.group, "measure": gap.short}
     shared |= {"n_known": known, "n_unknown": len(each.attribute.codes) - known}
     for row in metric_label_rows(plan, each, gap.metric):
         yield EMPTY | shared | row
-
-
-def _doubtful(plan: Plan, each: Audited) -> bool:
-    """Return whether a label is unknown, or the labels of a part were recorded with errors."""
-    return each.attribute.doubtful or any(plan.data.attribute(name).doubtful for name in each.by)
 
 
 def _rows(plan: Plan, each: Audited, code: int, column: LabelColumn) -> Iterator[dict[str, Any]]:
