@@ -18,7 +18,7 @@ from joblib import Parallel, delayed
 
 from equirank import AuditResult, DataError, Ranking, Table, as_ranking_data
 from equirank.auditing.audit_plan import make_plan
-from equirank.auditing.compared import compare_groups
+from equirank.auditing.compared import Other, compare_groups
 from equirank.auditing.measured import measure_all, parse_wanted
 from equirank.auditing.notes import _attribute, _decision
 from equirank.auditing.tables.gap_tables import gaps_table, metrics_table
@@ -241,7 +241,8 @@ def report(
         before, ranking = ranking, Ranking.from_scores(data, after)
     plan = make_plan(ranking, **settings)
     second = None if other is None else make_plan(as_ranking_data(**other).ranking(), **settings)
-    claims = compare_groups(plan, before, second).claims
+    other = None if before is None else Other("before", before)
+    claims = compare_groups(plan, other, second).claims
     lottery_claims = [
         claim
         for claim in claims
