@@ -216,6 +216,33 @@ def test_gates_use_corrected_values_bounds_and_breakdown(results):
     assert open_.fails("race=B positions > 2 observed")
 
 
+def test_gates_read_bounds_of_labels_that_nobody_is_known_of():
+    """Without a known label there is no claim, but the table of labels has bounds."""
+    chance = {"race[b]": [0.6, 0.3] * 12, "race[w]": [0.4, 0.7] * 12}
+    given = as_ranking_data(
+        score=np.arange(24.0), qid=np.repeat([1, 2, 3], 8), sensitive_features=chance
+    )
+    result = audit(given, k=2, n_boot=20, n_permutations=19)
+    assert not result.claims
+    for each in (result, AuditResult.from_json(result.to_json())):
+        assert each.fails("race=b positions.bounds_high >= 4")  # one of 8 people, the last
+        assert not each.fails("race=b positions.bounds_high > 4")
+        assert each.fails("any race selected.bounds_low at 2 < 0.1")
+        with pytest.raises(DataError, match="too few people are known for bounds of above; pos"):
+            each.fails("any race above.bounds_low < 0.1")
+        with pytest.raises(DataError, match=r"nobody's race is known; add \.bounds_low"):
+            each.fails("any race selected < 0.8")
+
+
+def test_bounds_of_a_comparison_that_is_not_tested_are_over_all_labels():
+    sex = ["m", "f", "m", None, "f", "m", "f", "f"]
+    given = {"score": -np.arange(8.0), "sex": sex}
+    result = audit(given, sensitive="sex", k=4, n_boot=0, n_permutations=0)
+    assert result.fails("f positions.bounds_high <= 2")  # 13/6 among known people
+    assert not result.fails("f positions.bounds_high < 2")
+    assert result.fails("f positions > 2.1 observed")
+
+
 def test_gates_on_metrics_use_drawn_labels(results):
     corrected, open_ = results[0.35], results[0.6]
     rows = [r for r in corrected.tables["labels"] if r["measure"].startswith("RND")]

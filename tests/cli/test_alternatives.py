@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from equirank.cli.app import app
 from equirank.datasets import make_ranking
+from equirank.recipes.search_config import read_search_config
 
 pytest.importorskip("jinja2")
 
@@ -98,7 +99,6 @@ def test_the_exit_code_is_1_if_no_candidate_satisfies_the_rule(folder):
         ("trials = 6", "trails = 6", "[search] trails: is not a known key; did you mean 'trials'"),
         ("trials = 6", "trials = 0", "[search] trials: must be at least 1, got 0"),
         ("trials = 6", "minutes = 0", "[search] minutes: must be above 0, got 0"),
-        ("seed = 1", "seed = [1, 2]", "[split] seed: must be one number"),
         ('metrics = ["NDCG@5", "ExposureGap"]', "", "metrics: is missing"),
         ('"ExposureGap"]', '"MAP"]', "metrics must include one of which lower is better"),
         ("space = { n_est", "space = { m_est", "has no parameter 'm_estimators' of RankBoost"),
@@ -127,13 +127,31 @@ def test_the_file_of_init_is_searched(tmp_path, monkeypatch):
     done = run("config.toml", "--trials", 2, "--json", "found.json")
     assert done.exit_code == 0, done.output
     assert "note: [split] test is that of train and compare" in done.output
+    assert "note: the search draws nothing" in done.output
     found = json.loads((tmp_path / "found.json").read_text())
     assert found["metrics"][:2] == ["NDCG@10", "AveragePrecision"]
     assert found["minimise"] == 'ExposureGap(by="sex")'
     assert found["chosen"] is not None
 
 
-def test_other_commands_refuse_a_search(folder):
+def test_other_commands_do_not_use_a_search(folder):
+    text = CONFIG + "path = { estimator__n_estimators = [2] }\n"
+    (folder / "c.toml").write_text(text.replace("seed = 1", "seed = [1, 2]"))
+    said = "note: only equirank alternatives uses [search], [[models]] space, [[models]] path of"
+    for words in (["compare", "c.toml"], ["train", "c.toml", "--out", "model"]):
+        done = CliRunner().invoke(app, words)
+        assert done.exit_code == 0, done.output
+        assert done.stdout.count(said) == 1
+    (folder / "c.toml").write_text(text.replace("trials", "trails"))
     done = CliRunner().invoke(app, ["compare", "c.toml"])
-    assert done.exit_code == 2
-    assert "search: is not a known key" in done.stderr
+    assert "[search] trails: is not a known key" in done.stderr
+
+
+def test_a_search_that_draws_nothing_or_has_several_seeds_says_so(folder):
+    given = read_search_config("c.toml").notes
+    assert given == ()
+    plain = "\n".join(line for line in CONFIG.splitlines() if line[:5] not in ("space", "leave"))
+    (folder / "c.toml").write_text(plain.replace("seed = 1", "seed = [1, 2]"))
+    first, second = read_search_config("c.toml").notes
+    assert first == "the first seed, 1, is used; compare uses all"
+    assert second.startswith("the search draws nothing: it compares the models as they are")

@@ -49,8 +49,18 @@ def test_groups_that_are_numbers_are_named_by_their_text():
 
 
 def test_a_group_of_labels_without_probabilities_has_probability_0():
-    found = race({"race": ["a", None], "race[b]": [np.nan, 0.5], "race[c]": [np.nan, 0.5]})
-    assert found.probability.tolist() == [[1, 0, 0], [0, 0.5, 0.5]]
+    with pytest.warns(EquirankWarning, match="name the group") as said:
+        found = race(
+            {"race": ["able", None], "race[abel]": [np.nan, 0.5], "race[c]": [np.nan, 0.5]}
+        )
+    assert [str(each.message) for each in said] == [
+        "probabilities of 'race' name the group 'abel', which counts as a further group, since no "
+        "row has this label (labels: 'able'); did you mean 'able'?",
+        "probabilities of 'race' name the group 'c', which counts as a further group, since no "
+        "row has this label (labels: 'able')",
+    ]
+    assert found.categories == ("abel", "able", "c")
+    assert found.probability.tolist() == [[0, 1, 0], [0.5, 0, 0.5]]
 
 
 def test_rows_of_which_nothing_is_known():

@@ -1,5 +1,6 @@
 """Compilation without a writable cache, and random numbers by key and counter."""
 
+import importlib
 import importlib.util
 import os
 import subprocess
@@ -74,6 +75,43 @@ def test_truncated_files_of_the_cache_are_removed_with_one_warning(tmp_path, mon
     monkeypatch.setattr(os, "unlink", lambda path: (_ for _ in ()).throw(PermissionError))
     monkeypatch.setattr(os, "replace", lambda *paths: (_ for _ in ()).throw(PermissionError))
     assert fresh(path)(2) == 6  # also where the damaged file cannot be removed
+
+
+CALLED = """from equirank.kernels.compiled import compiled
+STEP = {step}
+@compiled
+def add_step(x):
+    return x + {plus}
+"""
+CALLER = """from equirank.kernels.compiled import compiled
+from called import STEP, add_step
+@compiled
+def outermost(x):
+    return inner(x)
+@compiled
+def inner(x):  # defined after the function that calls it
+    return add_step(x) * STEP
+"""
+
+
+def test_code_is_compiled_again_after_a_change_of_another_file(tmp_path, monkeypatch):
+    """A call in another file, and a constant of another file, are part of compiled code."""
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    (tmp_path / "caller.py").write_text(CALLER)
+
+    def run(step, plus, note=""):
+        (tmp_path / "called.py").write_text(CALLED.format(step=step, plus=plus) + note)
+        for name in ("called", "caller"):
+            sys.modules.pop(name, None)
+        outermost = importlib.import_module("caller").outermost
+        return outermost(1), sum(outermost.stats.cache_hits.values())
+
+    assert run(step=1, plus=1) == (2, 0)
+    assert run(step=1, plus=1) == (2, 1)  # from the cache
+    assert run(step=1, plus=2) == (3, 0)
+    assert run(step=5, plus=2) == (15, 0)
+    assert run(step=5, plus=2, note="# a note changes no code") == (15, 1)
 
 
 def numbers(key, count):

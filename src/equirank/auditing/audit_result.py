@@ -214,7 +214,8 @@ class AuditResult:
             result was read from a file.
         """
         parsed = [read_gate(each) for each in ([gates] if isinstance(gates, str) else gates)]
-        return judge(parsed, self.claims, self._rows, self.facts)
+        labels = list(self.tables.get("labels", ()))
+        return judge(parsed, self.claims, self._rows, self.facts, labels)
 
     def _rows(self, metric: Metric) -> list[dict[str, Any]]:
         """Return the rows of a metric, computed now if the audit did not include it."""

@@ -12,7 +12,7 @@ from ..core.metric import GroupMetric, Metric
 from ..core.registry import outside_brackets, parse_metric
 from ..core.rules import SIGNS
 from ..reports.claims import Claim
-from ..reports.number_words import level_words, p_words, ratio
+from ..reports.number_words import joined, level_words, p_words, plain_column, ratio
 from .audit_plan import TIMES, Plan
 from .measured import short_name
 
@@ -41,6 +41,8 @@ NEUTRAL = {"above": 0.5, "positions": 0.0, "score": 0.0}
 #: What of the labels that are unknown a gate may limit.
 LABEL_PARTS = (".bounds_low", ".bounds_high", ".breakdown")
 PARTS = (".low", ".high", ".p_value", *LABEL_PARTS)
+#: The measure of a quantity in the table of labels; its bounds are those of a claim.
+LABEL_MEASURES = {"positions": "position_difference", "selected": "impact_ratio, {}"}
 FORM = (
     '"sex=female selected at 10 < 0.8", "any race scored vs White < 0.8", "any finding", '
     '"RND(by=\'race\')@50 > 0.3" or "raw: RND@50 > 0.3"'
@@ -265,6 +267,7 @@ def judge(
     claims: Sequence[Claim],
     rows: Callable[[Metric], list[dict[str, Any]]],
     facts: dict[str, Any],
+    labels: Sequence[Mapping[str, Any]] = (),
 ) -> list[Outcome]:
     """Return the outcome of all gates of a command, whose comparisons share 5%.
 
@@ -278,9 +281,13 @@ def judge(
         Maps a metric to its rows in the tables of gaps and metrics.
     facts : dict
         Of the audit.
+    labels : sequence of mapping
+        The rows of the table of labels.
     """
     groups = {
-        gate: _comparisons(gate, claims, facts) for gate in gates if isinstance(gate, GroupGate)
+        gate: _comparisons(gate, claims, facts, labels)
+        for gate in gates
+        if isinstance(gate, GroupGate)
     }
     metrics = {gate: rows(gate.metric) for gate in gates if isinstance(gate, MetricGate)}
     m = sum(map(len, groups.values())) + sum(map(len, metrics.values()))
@@ -408,7 +415,12 @@ def _attribute_of(gate: GroupGate, facts: dict[str, Any]) -> tuple[str, list[str
     return holders[0], [gate.group]
 
 
-def _comparisons(gate: GroupGate, claims: Sequence[Claim], facts: dict[str, Any]) -> list[Compared]:
+def _comparisons(
+    gate: GroupGate,
+    claims: Sequence[Claim],
+    facts: dict[str, Any],
+    labels: Sequence[Mapping[str, Any]],
+) -> list[Compared]:
     """Return the comparisons of a gate; those of two groups are mirror images of one claim."""
     attribute, groups = _attribute_of(gate, facts)
     entry = next(each for each in facts["attributes"] if each["name"] == attribute)
@@ -424,19 +436,32 @@ def _comparisons(gate: GroupGate, claims: Sequence[Claim], facts: dict[str, Any]
         )
     quantity = "position" if gate.quantity in ("above", "positions") else gate.quantity
     scopes = _scopes_of(gate, facts) if quantity == "selected" else [{}]
+    doubt = facts.get("labels", {}).get("attributes", {}).get(attribute, {})
     found = []
     for group in groups:
         for scope in scopes:
             claim, mirrored = _claim_of(claims, entry, group, quantity, scope)
-            if claim is None:
-                continue
             name = f"{attribute}={group}" + _scope_words(scope)
-            if gate.part or (claim.labels.get("doubted") and not gate.observed):
+            if (
+                gate.part
+                and any(map(doubt.get, ("unknown", "doubted")))
+                and not (claim and claim.labels)
+            ):
+                told = [
+                    row for row in labels if (row["attribute"], row["group"]) == (attribute, group)
+                ]
+                found.append(_table_numbers(gate, told, _measure_of(gate, scope, facts), name))
+            elif claim is None:
+                continue
+            elif gate.part or (claim.labels.get("doubted") and not gate.observed):
                 found.append(_label_numbers(gate, claim, mirrored, name))
             else:
                 found.append(_numbers(gate, claim, mirrored, name))
     if not found:
         hint = "; scores are compared with scored=True" if asks_for_scores([gate]) else ""
+        if doubt.get("unknown") == 1.0:
+            nobody = f", since nobody's {plain_column(attribute)} is known"
+            hint = f"{nobody}; add .bounds_low or .bounds_high"
         raise DataError(
             f"gate {gate.text!r} cannot be evaluated: no such comparison was made{hint}"
         )
@@ -454,7 +479,11 @@ def _scopes_of(gate: GroupGate, facts: dict[str, Any]) -> list[dict[str, Any]]:
     known = [each["scope"] for each in facts["decisions"]]
     if gate.k is not None:
         if {"k": gate.k} not in known:
-            raise DataError(f"gate {gate.text!r}: k = {gate.k} is not a cutoff of this audit")
+            ks = [str(scope["k"]) for scope in known if "k" in scope]
+            words = f"which has k = {joined(ks)}" if ks else "which has none"
+            raise DataError(
+                f"gate {gate.text!r}: k = {gate.k} is not a cutoff of this audit, {words}"
+            )
         return [{"k": gate.k}]
     if gate.stage is not None:
         if {"stage": gate.stage} not in known:
@@ -552,6 +581,32 @@ def _label_numbers(gate: GroupGate, claim: Claim, mirrored: bool, name: str) -> 
     if mirrored:
         value, ends = turn(value), (turn(ends[1]), turn(ends[0]))
     return Compared(name, value, ends, claim.p, claim.level, claim.reason, refused)
+
+
+def _measure_of(gate: GroupGate, scope: Mapping[str, Any], facts: dict[str, Any]) -> str:
+    """Return the measure of a comparison in the table of labels; empty if it has none."""
+    decided = next((each["name"] for each in facts["decisions"] if each["scope"] == scope), "")
+    return LABEL_MEASURES.get(gate.quantity, "").format(decided)
+
+
+def _table_numbers(
+    gate: GroupGate, rows: Sequence[Mapping[str, Any]], measure: str, name: str
+) -> Compared:
+    """Return the number of a comparison that is no claim, since too few people are known."""
+    value, key = float("nan"), gate.part.removeprefix("bounds_")
+    for row in rows:
+        bounds = row["method"] == "completions"
+        if row["measure"] == measure and bounds != (key == "breakdown") and isnan(value):
+            value = float(row[key])
+    refused = ""
+    if isnan(value):
+        refused = (
+            "there is no such number for these labels"
+            if measure
+            else f"too few people are known for bounds of {gate.quantity}; "
+            f"{' and '.join(LABEL_MEASURES)} have bounds"
+        )
+    return Compared(name, value, (value, value), 0.0, refused=refused)
 
 
 def _written(value: float, gate: GroupGate | MetricGate) -> str:

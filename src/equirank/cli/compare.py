@@ -87,7 +87,7 @@ def compare(
         data, columns = settings.read_data()
         console.show_source(data.source)
         if json != "-":
-            announce("comparing", settings, data, columns.notes)
+            announce("comparing", settings, data, (*settings.unused, *columns.notes))
         how = {"n_jobs": n_jobs, "store": store, "fresh": fresh, "n_draws": n_draws, "level": level}
         with fitting(settings.file, n_jobs):
             result = _compare(settings, data, how | asdict(heading))

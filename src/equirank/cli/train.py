@@ -182,7 +182,7 @@ def _announce(
         typer.echo(f"note: the first model is trained; --model can name {' or '.join(others)}")
     if len(settings.split.seeds) > 1:
         typer.echo(f"note: the first seed, {settings.split.seed}, is used; compare uses all")
-    for note in columns.notes:
+    for note in (*settings.unused, *columns.notes):
         typer.echo(f"note: {console.printable(note)}")
 
 

@@ -164,6 +164,8 @@ def known_attribute(
         more = encode(f"{name}[{TRUE}]", told[TRUE], "unknown")[1] if TRUE in told else ()
         stated = () if knowledge.error is None else knowledge.error.groups or ()
         groups = _union(seen, (*more, *stated), probabilities)
+        if seen:
+            _warn_of_groups(name, [str(group) for group in (*seen, *more)], probabilities)
     codes, categories = encode(name, values, policy, groups)
     made = Attribute(codes, categories)
     if probabilities:
@@ -221,6 +223,19 @@ def _union(seen: Iterable[Any], more: Iterable[Any], words: Iterable[str]) -> li
     groups = list(dict.fromkeys([*seen, *more]))
     texts = {str(group) for group in groups}
     return groups + [word for word in words if word not in texts]
+
+
+def _warn_of_groups(name: str, labels: Sequence[str], words: Iterable[str]) -> None:
+    """Warn of groups that have probabilities and that no label names, as a misspelling has."""
+    for word in words:
+        if word not in labels:
+            warnings.warn(
+                f"probabilities of {name!r} name the group {word!r}, which counts as a further "
+                f"group, since no row has this label (labels: {listed(labels)})"
+                f"{suggest(word, labels)}",
+                EquirankWarning,
+                stacklevel=outer_stacklevel(),
+            )
 
 
 def _with_probability(

@@ -147,8 +147,8 @@ def check_groups(
     count, attribute = len(known), f"sensitive_features[{name!r}]"
     if count == 0:
         raise DataError(
-            f"{attribute} must name a group in at least one row, and all are unknown; an attribute "
-            "that only probabilities tell of is not named here"
+            f"{attribute} must name a group in at least one row, and all are unknown; leave "
+            f"{name!r} out, also if probabilities tell of it"
         )
     numeric = all(
         isinstance(group, (int, float)) and not isinstance(group, bool) for group in known

@@ -1,4 +1,4 @@
-"""The configuration file of ``equirank train`` and ``equirank compare``, read and checked.
+"""The configuration file of ``train``, ``compare`` and ``alternatives``, read and checked.
 
 ::
 
@@ -24,7 +24,7 @@
 
 import os
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -63,6 +63,20 @@ FILE: tuple[str, ...] = (
 )
 FILE += ("labels", "keep_labels")
 FORMATS = ("csv", "tsv", "parquet", "letor", "excel")
+
+#: What ``equirank alternatives`` reads: keys of the table ``[search]``, and of each model.
+SEARCH: tuple[str, ...] = (
+    "rule",
+    "minimise",
+    "trials",
+    "minutes",
+    "steered",
+    "margin",
+    "parts",
+    "list_size",
+)
+SEARCH += ("leave_out",)
+DRAWN = ("space", "path", "prepare", "sample", "weight")
 
 
 @dataclass(frozen=True)
@@ -111,7 +125,7 @@ class ModelEntry:
     params: dict[str, Any]
     rerank: tuple[dict[str, Any], ...]
     location: Location
-    drawn: "ConfigTable | None" = None
+    drawn: ConfigTable
 
 
 @dataclass(frozen=True)
@@ -119,7 +133,7 @@ class Config:
     """A configuration file. ``metrics`` is empty if the file names none.
 
     ``search`` is the table of that name, and each model's ``drawn`` its keys that ``equirank
-    alternatives`` adds; None for other commands.
+    alternatives`` reads; other commands check their names and note that they have no effect.
     """
 
     file: str
@@ -128,7 +142,16 @@ class Config:
     split: SplitTable
     models: tuple[ModelEntry, ...]
     metrics: "tuple[Metric, ...]"
-    search: ConfigTable | None = None
+    search: ConfigTable
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """A note on what only ``equirank alternatives`` reads, if the file contains any."""
+        drawn = [key for key in DRAWN if any(model.drawn.has(key) for model in self.models)]
+        found = ["[search]"] * bool(self.search.values) + [f"[[models]] {key}" for key in drawn]
+        if not found:
+            return ()
+        return (f"only equirank alternatives uses {', '.join(found)} of this configuration",)
 
     @property
     def estimators(self) -> dict[str, Any]:
@@ -157,15 +180,8 @@ class Config:
         return read_training_data(self.data)
 
 
-def read_config(path: str, *, search: Sequence[str] = (), drawn: Sequence[str] = ()) -> Config:
+def read_config(path: str) -> Config:
     """Return a configuration after checking tables, keys, types, classes and metrics.
-
-    Parameters
-    ----------
-    path : str
-        The file.
-    search, drawn : sequence of str
-        Further keys, of a table ``[search]`` and of the models, which the caller reads.
 
     Raises
     ------
@@ -184,16 +200,13 @@ def read_config(path: str, *, search: Sequence[str] = (), drawn: Sequence[str] =
         top.fail(f"must be TOML: {error}")
     except RecursionError:
         top.fail("must be TOML: it is nested too deeply")
-    known = ("metrics", "data", "split", "models", *(["search"] if search else []))
-    table = ConfigTable(values, top, known)
+    table = ConfigTable(values, top, ("metrics", "data", "split", "models", "search"))
     data = _data(table.need("data", dict), Location(path, "[data]"))
     split = _split(table.get("split", dict, {}), Location(path, "[split]"))
-    models = _models(table.need("models", list), path, drawn)
+    models = _models(table.need("models", list), path)
     _warn_of_seeds(models, split)
-    asked = None
-    if search:
-        asked = ConfigTable(table.get("search", dict, {}), Location(path, "[search]"), search)
-    return Config(path, text, data, split, models, _metrics(table), asked)
+    search = ConfigTable(table.get("search", dict, {}), Location(path, "[search]"), SEARCH)
+    return Config(path, text, data, split, models, _metrics(table), search)
 
 
 def data_path(config: str, name: str) -> str:
@@ -277,7 +290,7 @@ def _split(values: dict[str, Any], location: Location) -> SplitTable:
     return SplitTable(by, test, folds, tuple(listed))
 
 
-def _models(entries: list[Any], file: str, drawn: Sequence[str]) -> tuple[ModelEntry, ...]:
+def _models(entries: list[Any], file: str) -> tuple[ModelEntry, ...]:
     from .config_objects import make_model
 
     if not entries:
@@ -287,7 +300,7 @@ def _models(entries: list[Any], file: str, drawn: Sequence[str]) -> tuple[ModelE
         location = Location(file, f"[[models]] {number}")
         if not isinstance(values, dict):
             location.fail(f"must be a table, got {shown(values)}")
-        table = ConfigTable(values, location, ("name", "class", "params", "rerank", *drawn))
+        table = ConfigTable(values, location, ("name", "class", "params", "rerank", *DRAWN))
         kind = table.need("class", str)
         name = table.get("name", str, kind)
         location.table += f" ({shown(name)})"
@@ -298,8 +311,8 @@ def _models(entries: list[Any], file: str, drawn: Sequence[str]) -> tuple[ModelE
         steps = steps if isinstance(steps, list) else [steps]
         estimator = make_model(kind, params, steps, location)
         rerank = tuple({"class": step} if isinstance(step, str) else step for step in steps)
-        own = {key: values[key] for key in drawn if key in values}
-        more = ConfigTable(own, location, drawn) if drawn else None
+        drawn = {key: values[key] for key in DRAWN if key in values}
+        more = ConfigTable(drawn, location, DRAWN)
         found.append(ModelEntry(name, estimator, kind, params, rerank, location, more))
     return tuple(found)
 

@@ -108,6 +108,7 @@ _TEMPLATE = """\
 # equirank configuration: data, metrics, split and models.
 #   equirank train {{this file}} --out model     trains the first model (or --model NAME)
 #   equirank compare {{this file}}               compares them all
+#   equirank alternatives {{this file}}          searches for a less unfair one, see space below
 
 # Metrics of the held-out data; `equirank metrics` lists all.
 metrics = {metrics}
@@ -132,6 +133,8 @@ seed = 0
 name = "boosting"
 class = "RankBoost"
 params = {{ n_estimators = 100 }}
+# Values that `equirank alternatives` draws; without any it compares the models as they are.
+# space = {{ n_estimators = [50, 100, 200] }}
 
 [[models]]
 name = "boosting plus"

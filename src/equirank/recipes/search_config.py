@@ -39,21 +39,11 @@ if TYPE_CHECKING:
 
 __all__ = ["SearchConfig", "read_search_config"]
 
-SEARCH: tuple[str, ...] = (
-    "rule",
-    "minimise",
-    "trials",
-    "minutes",
-    "steered",
-    "margin",
-    "parts",
-    "list_size",
-)
-SEARCH += ("leave_out",)
 #: The least value of each number, and whether it is allowed.
 LEAST = {"trials": (1, True), "steered": (0, True), "list_size": (2, True)}
 LEAST |= {"minutes": (0, False), "margin": (0, True)}
-DRAWN = ("space", "path", "prepare", "sample", "weight")
+#: The keys of a model by which its candidates differ.
+VARIED = ("space", "path", "prepare", "sample")
 
 
 @dataclass(frozen=True)
@@ -74,21 +64,27 @@ def read_search_config(path: str) -> SearchConfig:
     ConfigError
         If something is invalid; the message names file, table and key.
     """
-    config = read_config(path, search=SEARCH, drawn=DRAWN)
+    config = read_config(path)
     split = config.split
-    where = Location(path, "[split]")
-    notes = tuple(
+    notes = [
         f"[split] {name} is that of train and compare; a search splits into four parts"
         for name in ("test", "folds")
         if getattr(split, name) is not None
-    )
+    ]
     if len(split.seeds) > 1:
-        where.key("seed").fail("must be one number for a search")
+        notes.append(f"the first seed, {split.seed}, is used; compare uses all")
     if not config.metrics:
         Location(path).key("metrics").fail("is missing; a search needs a quality and an unfairness")
     families = {entry.name: _family(entry) for entry in config.models}
-    options = {} if config.search is None else _options(config.search)
-    return SearchConfig(config, families, options, notes)
+    options = _options(config.search)
+    if not any(model.drawn.has(key) for model in config.models for key in VARIED) and (
+        "leave_out" not in options
+    ):
+        notes.append(
+            "the search draws nothing: it compares the models as they are; space of [[models]] "
+            "states values to draw, such as space = { n_estimators = [50, 100, 200] }"
+        )
+    return SearchConfig(config, families, options, tuple(notes))
 
 
 def _options(table: ConfigTable) -> dict[str, Any]:
@@ -119,8 +115,6 @@ def _family(entry: ModelEntry) -> "Family":
     from ..search.alternative_space import Family
 
     table = entry.drawn
-    if table is None:
-        return Family(entry.estimator)
     path = table.get("path", dict)
     family = Family(
         entry.estimator,
