@@ -9,6 +9,7 @@ import pytest
 
 from equirank import AuditResult, DataError, Ranking, as_ranking_data, audit
 from equirank.reports.claims import MOST_NAMED, Claim, Statement, effect_size, lead_statements
+from equirank.reports.number_words import plain_column
 
 NUMBER = re.compile(
     r"(?P<just>just (?:under|over) )?(?P<sign>-?)(?P<digits>\d[\d,]*(?:\.\d+)?)(?P<unit>%?)"
@@ -30,7 +31,7 @@ def plain(text, claims):
     for claim in sorted(claims, key=lambda c: -len(c.group)):
         text = text.replace(f'"{claim.group}"', '""').replace(f"({claim.attribute})", "()")
         for name in (claim.attribute, claim.scope.get("given")):
-            text = text.replace(f" {name}", " ") if name else text
+            text = text.replace(f" {plain_column(name)}", " ") if name else text
     return text
 
 

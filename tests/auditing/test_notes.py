@@ -1,5 +1,7 @@
 """Notes about ties, unknown labels, cutoffs and few lists."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -107,11 +109,18 @@ def test_few_lists(n, said):
     assert texts(result, "sample")[0].startswith(said)
 
 
+def test_names_of_columns_are_words_outside_of_brackets(hiring):
+    said = [note["text"] for note in hiring.notes] + [claim.sentence for claim in hiring.claims]
+    said += hiring.verdict
+    assert any("people with the same age group," in text for text in said)
+    assert not [text for text in said if "age_group" in re.sub(r"\([^()]*\)", "", text)]
+
+
 def test_what_was_audited_and_what_was_not_measured_are_told(hiring, one_list):
     (text,) = texts(hiring, "scope")
     assert text == (
         "This audit covers 3,213 people in 60 lists (30 to 75 people each, median 52), compared by "
-        "sex, age_group and their intersection."
+        "sex, age group and their intersection."
     )
     (text,) = texts(one_list, "not_measured")
     assert "lists other than this one" in text

@@ -169,3 +169,19 @@ def test_ratios_of_pages(case):
 )
 def test_by_hand(written, expected):
     assert written == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("sex", "sex"),
+        ("age_group", "age group"),
+        ("Höchster  Abschluss ", "Höchster Abschluss"),
+        ("sex x age_group", "sex and age group together"),
+        ("Sex (m/f)", '"Sex (m/f)"'),
+        ("which_group_are_you_in", '"which_group_are_you_in"'),
+        ("_", '"_"'),
+    ],
+)
+def test_columns_in_sentences(name, expected):
+    assert words.plain_column(name) == expected

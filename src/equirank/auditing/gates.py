@@ -12,7 +12,7 @@ from ..core.metric import GroupMetric, Metric
 from ..core.registry import outside_brackets, parse_metric
 from ..core.rules import SIGNS
 from ..reports.claims import Claim
-from ..reports.number_words import level_words, p_words, ratio
+from ..reports.number_words import level_words, p_words, plain_column, ratio
 from .audit_plan import TIMES, Plan
 from .measured import short_name
 
@@ -460,7 +460,8 @@ def _comparisons(
     if not found:
         hint = "; scores are compared with scored=True" if asks_for_scores([gate]) else ""
         if doubt.get("unknown") == 1.0:
-            hint = f", since nobody's {attribute} is known; add .bounds_low or .bounds_high"
+            nobody = f", since nobody's {plain_column(attribute)} is known"
+            hint = f"{nobody}; add .bounds_low or .bounds_high"
         raise DataError(
             f"gate {gate.text!r} cannot be evaluated: no such comparison was made{hint}"
         )

@@ -9,6 +9,7 @@ from ..core.shuffles import shuffle_labels
 from ..core.sums_plan import BANDS, MOST_GRADES
 from ..kernels.segments import divide
 from ..reports.claims import effect_size
+from ..reports.number_words import plain_column
 from .audit_plan import Plan
 from .claim_intervals import mean_ends
 from .claim_tests import Tested
@@ -123,7 +124,9 @@ def given_claim(
     use_chance = by_chance(dict(claim.scope))
     j = chance if use_chance else names.index("position")
     if not claim.reason and not found.deviation[at, j] > 0:
-        claim = replace(claim, reason=f"no list contains both sides with the same {given}")
+        claim = replace(
+            claim, reason=f"no list contains both sides with the same {plain_column(given)}"
+        )
     estimate = float(found.total[at, j] - found.mean[at, j])
     terms = found.mean_terms(at, j, adjusted=True)
     ends = mean_ends(plan, terms, estimate, float(found.deviation[at, j]))

@@ -11,7 +11,7 @@ from ..core.outcomes import decide_top
 from ..core.ranking import Ranking
 from ..kernels.segments import segment_index
 from ..reports.claims import LABEL_NUMBERS, Claim
-from ..reports.number_words import percent
+from ..reports.number_words import percent, plain_column
 from ..statistics.corrected_labels import CorrectedEstimate, corrected_measure
 from ..statistics.membership_sums import FEWEST_LISTS, Interval, change_interval
 from ..statistics.parity_breakdown import LabelBreakdown, check_parity
@@ -197,7 +197,8 @@ def _refused_change(labels: Labels) -> str:
 def _too_many_given(claim: Claim, labels: Labels) -> str:
     """Return why a comparison given a property is not corrected: its intervals are too narrow."""
     return (
-        f"{percent(labels.share)} of the labels are unknown, and given {claim.scope['given']} "
+        f"{percent(labels.share)} of the labels are unknown, and given "
+        f"{plain_column(str(claim.scope['given']))} "
         f"estimates are corrected up to {percent(MANY_UNKNOWN)} only"
     )
 
@@ -408,7 +409,7 @@ class _Columns:
         else:
             cells = known_codes(next(each for each in plan.audited if each.name == given)) + 1
         residual = within_cells(columns[:, 0], self.query * (int(cells.max()) + 1) + cells)
-        words = f" and with the same {given}"
+        words = f" and with the same {plain_column(given)}"
         return self._adjusted("positions", residual, "difference", words)
 
     def _adjusted(

@@ -12,7 +12,7 @@ from ..core.sums_plan import MOST_PAIRED, MOST_PREFIXED
 from ..core.table import Table
 from ..kernels.column_names import TOTAL_COLUMNS
 from ..reports.claims import Claim
-from ..reports.number_words import joined, number, percent, quoted
+from ..reports.number_words import joined, number, percent, plain_column, quoted
 from .audit_plan import Audited, Plan
 from .measured import Measured
 from .tables.gap_tables import MOST_QUERIES, shared_queries
@@ -190,7 +190,8 @@ def unknown_words(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     size = int(rows[0]["size"])
     people = _people(size)
     rates = [f"{percent(row['rate'])} ({row['decision']})" for row in rows]
-    return f"{name} unknown: {people} ({percent(rows[0]['share'])}); selected: {', '.join(rates)}."
+    known = f"{plain_column(name)} unknown: {people} ({percent(rows[0]['share'])})"
+    return f"{known}; selected: {', '.join(rates)}."
 
 
 def _skipped(tables: dict[str, Table], facts: dict[str, Any]) -> Notes:
@@ -228,8 +229,8 @@ def _absent(claims: Sequence[Claim], facts: dict[str, Any]) -> Notes:
         if fewest.scope["lists"] < facts["n_queries"]:
             yield (
                 "skipped",
-                f"Groups of {each['name']} are compared by position in the lists that contain the "
-                f"group and others: {number(fewest.scope['lists'])} of "
+                f"Groups of {plain_column(each['name'])} are compared by position in the lists "
+                f"that contain the group and others: {number(fewest.scope['lists'])} of "
                 f'{number(facts["n_queries"])} for group "{fewest.group}"'
                 + (", the rarest." if len(rows) > 1 else "."),
             )
@@ -292,7 +293,7 @@ def _limited(measured: Measured, facts: dict[str, Any]) -> Notes:
             f"The distributional checks use {facts['checks_lists']} lists, spread evenly over all.",
         )
     for each in measured.plan.audited:
-        lead = f"{each.name} has {each.n_groups} groups:"
+        lead = f"There are {each.n_groups} groups of {plain_column(each.name)}:"
         if each.n_groups > MOST_PAIRED and facts["has_relevance"]:
             yield "drilldown", f"{lead} they are not compared pair by pair."
         if each.n_groups > MOST_PREFIXED and not each.crossed:
@@ -361,7 +362,7 @@ def _covered(facts: dict[str, Any]) -> str:
             f"{number(facts['n_queries'])} lists ({number(length['min'])} to "
             f"{number(length['max'])} people each, median {length['median']:,.0f})"
         )
-    names = [each["name"] for each in facts["attributes"] if not each["crossed"]]
+    names = [plain_column(each["name"]) for each in facts["attributes"] if not each["crossed"]]
     crossed = len(facts["attributes"]) - len(names)
     if crossed:
         names.append("their intersection" if crossed == 1 else "their intersections")
@@ -400,7 +401,9 @@ def _not_measured(facts: dict[str, Any], tables: dict[str, Table]) -> str:
         missing.append("whether more relevant people rank higher, since no relevance was given")
     names = [each["name"] for each in facts["attributes"] if not each["crossed"]]
     if len(names) == 1:
-        missing.append(f"attributes other than {names[0]}, and its intersections with them")
+        missing.append(
+            f"attributes other than {plain_column(names[0])}, and its intersections with them"
+        )
     elif len(names) == len(facts["attributes"]):
         missing.append("intersections of the attributes")
     if facts["n_queries"] == 1:

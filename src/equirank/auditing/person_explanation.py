@@ -7,7 +7,7 @@ from typing import Any
 
 from ..core.table import Table, table_to_json
 from ..io.files import replacing
-from ..reports.number_words import joined, percent
+from ..reports.number_words import joined, percent, plain_column
 from ..reports.page import asset, write_page
 from ..reports.provenance import NOT_GIVEN, Provenance
 from .nearest_change import Change
@@ -206,7 +206,11 @@ class PersonExplanation:
     def _changes(self) -> list[str]:
         if self.changes is None:
             return []
-        kept = [f"Not changed: {joined(self.fixed)}."] if self.fixed else []
+        kept = (
+            [f"Not changed: {joined([plain_column(name) for name in self.fixed])}."]
+            if self.fixed
+            else []
+        )
         if not self.changes:
             return [
                 "No change of one or two features was found, within the range of the data, with "
@@ -332,11 +336,11 @@ def _steps(change: Change) -> list[tuple[str, str, str]]:
 
 
 def _changed(feature: str, before: str, after: str) -> str:
-    return f"{feature} {after} instead of {before}"
+    return f"{plain_column(feature)} {after} instead of {before}"
 
 
 def _weight(row: dict[str, Any]) -> str:
-    return f"{row['feature']} ({row['value']}) by {abs(row['contribution']):.4g}"
+    return f"{plain_column(row['feature'])} ({row['value']}) by {abs(row['contribution']):.4g}"
 
 
 def _apart(own: float, lowest: float) -> tuple[str, str, str]:

@@ -3,7 +3,7 @@
 import inspect
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from ..metrics import NDCG
 from ..plots.group_charts import drawn_claims
 from ..plots.theme import group_scale
 from ..reports.claims import lead_statements
+from ..reports.number_words import joined, plain_column
 from ..reports.page import asset, chart_for_page, table_rows, write_page
 from ..reports.provenance import NOT_GIVEN, Provenance
 from .new_file import is_external, sees_groups
@@ -329,14 +330,19 @@ def _uses(facts: dict[str, Any], columns: "DataColumns", provenance: Provenance)
     purpose = "No purpose was recorded. State one with --purpose when the model is trained."
     if provenance.purpose != NOT_GIVEN:
         purpose = f"Purpose: {provenance.purpose}"
-    lists = f"the rows with the same {columns.query}" if columns.query else "all rows"
+    target = plain_column(columns.relevance or "relevance")
+    lists = f"the rows with the same {plain_column(columns.query)}" if columns.query else "all rows"
     count = facts["fitted_queries"]
     return [
         purpose,
-        f"The model orders the items of a list ({lists}) by predicted {columns.relevance}.",
+        f"The model orders the items of a list ({lists}) by predicted {target}.",
         f"It was fitted to {facts['fitted_rows']:,} items in {count:,} list{'s' * (count != 1)} of "
         f"{facts['file']}, and is meant for lists collected in the same way.",
     ]
+
+
+def _in_words(names: Sequence[str]) -> str:
+    return joined([plain_column(name) for name in names])
 
 
 def _limits(config: "Config", columns: "DataColumns", trained: "Trained") -> list[str]:
@@ -352,16 +358,16 @@ def _limits(config: "Config", columns: "DataColumns", trained: "Trained") -> lis
     direct = [name for name in columns.sensitive if name in columns.features]
     if direct:
         limits.append(
-            f"The groups in {', '.join(direct)} are features: the model may rank people by them."
+            f"The groups in {_in_words(direct)} are features: the model may rank people by them."
         )
     elif columns.sensitive and not sees_groups(trained.model):
         limits.append(
-            f"The model does not use {', '.join(columns.sensitive)} for prediction. Other features "
+            f"The model does not use {_in_words(columns.sensitive)} for prediction. Other features "
             "may be proxies for them, so this alone does not make it fair."
         )
     if sees_groups(trained.model):
         limits.append(
-            f"The model needs {', '.join(columns.sensitive)} for prediction and uses them to rank "
+            f"The model needs {_in_words(columns.sensitive)} for prediction and uses them to rank "
             "people."
         )
     if not columns.sensitive:
@@ -369,8 +375,8 @@ def _limits(config: "Config", columns: "DataColumns", trained: "Trained") -> lis
     for name, attribute in held.sensitive.items():
         if attribute.n_unknown:
             limits.append(
-                f"{name} unknown: {attribute.n_unknown:,} of {held.n_rows:,} held-out items. They "
-                "belong to no group."
+                f"{plain_column(name)} unknown: {attribute.n_unknown:,} of {held.n_rows:,} "
+                "held-out items. They belong to no group."
             )
         few = [
             f"{group} ({size})"
@@ -379,8 +385,8 @@ def _limits(config: "Config", columns: "DataColumns", trained: "Trained") -> lis
         ]
         if few:
             limits.append(
-                f"Few held-out items belong to these groups of {name}: {', '.join(few)}. Their "
-                "numbers are uncertain."
+                f"Few held-out items belong to these groups of {plain_column(name)}: "
+                f"{', '.join(few)}. Their numbers are uncertain."
             )
     if columns.categories:
         limits.append(

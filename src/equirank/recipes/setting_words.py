@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..reports.number_words import joined, percent
+from ..reports.number_words import joined, percent, plain_column
 
 if TYPE_CHECKING:
     from .recipe_run import RecipeRun
@@ -38,7 +38,7 @@ def people_of(run: "RecipeRun", attribute: str, group: str, count: int = 2) -> s
     people = "person" if count == 1 else "people"
     known = run.data.sensitive.get(attribute)
     if known is not None and group not in map(str, known.categories):
-        return f"{people} with {attribute} unknown"
+        return f"{people} with {plain_column(attribute)} unknown"
     return f'{people} in group "{group}" ({attribute})'
 
 

@@ -14,6 +14,7 @@ from .number_words import (
     number,
     p_words,
     percent,
+    plain_column,
     positions,
     ratio,
 )
@@ -306,7 +307,7 @@ def _difference(claim: Claim) -> str:
         return (
             f"are ranked above {'someone else' if claim.against == 'rest' else _others(claim)} in "
             f"{percent(claim.shares[0])} of the pairs, compared with {percent(claim.shares[1])} "
-            f"{'expected from ' + given if given else 'in a random order'}"
+            f"{'expected from ' + plain_column(given) if given else 'in a random order'}"
         )
     if claim.quantity == "exposure":
         return (
@@ -348,7 +349,9 @@ def _given(claim: Claim) -> str:
         return f'Of those who reached stage "{claim.scope["stage"]}", '
     if not given:
         return ""
-    words = "the same recorded relevance" if given == "relevance" else f"the same {given}"
+    words = (
+        "the same recorded relevance" if given == "relevance" else f"the same {plain_column(given)}"
+    )
     return f"Among people with {words}, "
 
 
@@ -411,10 +414,15 @@ def _number_of(claim: Claim, value: float) -> str:
     return f"{ratio(value)} times"
 
 
+def _either(claim: Claim) -> str:
+    """Return the attribute of a claim, one of whose labels is unknown if it is crossed."""
+    return " or ".join(plain_column(name) for name in claim.attribute.split(" x "))
+
+
 def _label_words(claim: Claim) -> str:
     """Return what unknown labels mean for a finding, as sentences that follow it."""
     if claim.answer == "bounds":
-        who = f"the people whose {claim.attribute} is unknown"
+        who = f"the people whose {_either(claim)} is unknown"
         share = percent(claim.labels["unknown"])
         return f" This holds whatever the labels of {who} ({share}) are."
     if claim.answer != "corrected":
@@ -437,7 +445,7 @@ def _label_words(claim: Claim) -> str:
     undone = labels.get("breakdown_interval", float("nan"))
     if isfinite(undone):
         text += (
-            f" This would be uncertain if {percent(undone)} of the people whose {claim.attribute} "
+            f" This would be uncertain if {percent(undone)} of the people whose {_either(claim)} "
             "is unknown had the least favourable label and the others were like known people at "
             "the same positions."
         )
@@ -581,7 +589,7 @@ def _overlap(findings: Sequence[Claim]) -> list[Statement]:
             first.setdefault(claim.attribute, claim.id)
     if len(first) < 2:
         return []
-    names = joined(list(first))
+    names = joined([plain_column(name) for name in first])
     text = f"The groups of {names} overlap, so these differences are not separate effects."
     return [Statement(text, tuple(first.values()))]
 
@@ -608,4 +616,4 @@ def _short(claim: Claim) -> str:
         return claim.quantity.replace("selected", decision_words(claim.scope))
     if claim.quantity == "merit":
         return "position given relevance"
-    return f"{claim.quantity} given {given}" if given else claim.quantity
+    return f"{claim.quantity} given {plain_column(given)}" if given else claim.quantity

@@ -1,5 +1,6 @@
 """How numbers are written, in sentences and in the tables of pages."""
 
+import re
 from collections.abc import Callable, Sequence
 from math import floor, isfinite, isnan, log10
 from typing import Any
@@ -12,6 +13,7 @@ __all__ = [
     "number",
     "p_words",
     "percent",
+    "plain_column",
     "positions",
     "quoted",
     "ratio",
@@ -25,6 +27,8 @@ UNKNOWN, DASH = "unknown", "\u2013"
 THRESHOLDS = (0.0, 0.8, 1.0)
 #: Decimals after which a number that is not yet separated is "just under" or "just over".
 MOST_DECIMALS = 4
+#: Most words of a column's name that a sentence contains without quotes.
+MOST_WORDS = 3
 #: Share of a threshold (at least of 1) within which a number equals it: rounding errors.
 ROUNDING = 1e-12
 
@@ -265,6 +269,28 @@ def quoted(names: Sequence[str], most: int = 6) -> str:
     if len(shown) > most:
         return f"{', '.join(shown[: most - 1])} and {len(shown) - most + 1} more"
     return joined(shown)
+
+
+def plain_column(name: str) -> str:
+    """Return the name of a column, or of crossed columns, as words of a sentence.
+
+    A name of up to three words is written without its underscores. Any other, such as a question or
+    a name with signs, is quoted as it is. In brackets after a group a name stays as it is:
+    ``group "under 35" (age_group)``.
+
+    Examples
+    --------
+    >>> plain_column("age_group"), plain_column("sex x age_group")
+    ('age group', 'sex and age group together')
+    >>> plain_column("Sex (m/f)")
+    '"Sex (m/f)"'
+    """
+    words = []
+    for each in name.split(" x "):
+        plain = " ".join(each.replace("_", " ").split())
+        fits = re.fullmatch(r"[\w' -]+", plain) and len(plain.split()) <= MOST_WORDS
+        words.append(plain if fits else f'"{each}"')
+    return f"{' and '.join(words)} together" if len(words) > 1 else words[0]
 
 
 def _defined(write: Callable[..., str]) -> Callable[..., str]:

@@ -21,6 +21,7 @@ from ..core.rules import SIGNS
 from ..core.shuffles import bootstrap_t
 from ..kernels.discounts import discounts
 from ..kernels.segments import divide, segment_sum
+from ..reports.number_words import plain_column
 from ..statistics import mantel_haenszel
 from .list_selection import RULES, Selection
 
@@ -256,7 +257,7 @@ class GroupTarget(Target):
         """Return the quantity for people; ``shown`` are names of groups by attribute."""
         name, other = _name(self.by), str(self.gate.against)
         names = shown.get(name, {})
-        who = f"people in each group of {name}"
+        who = f"people in each group of {plain_column(name)}"
         if self.group:
             who = names.get(self.group) or f'people in group "{self.group}" ({name})'
         rest = "everyone else" if other == "rest" else names.get(other) or f'group "{other}"'

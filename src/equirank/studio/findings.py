@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from ..auditing.audit_result import AuditResult
     from ..recipes.recipe_run import RecipeRun
 
-__all__ = ["compare_answer", "findings", "plain_column", "plain_number"]
+__all__ = ["compare_answer", "findings", "plain_number"]
 
 WAITING = "Working out how sure this is"
 ONE_LIST = "With one list a confidence interval of the difference cannot be given."
@@ -30,18 +30,6 @@ def plain_number(value: Any) -> Any:
     """Return a number for JSON; None if it is undefined or infinite."""
     value = value.item() if hasattr(value, "item") else value
     return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def plain_column(name: str) -> str:
-    """Return the name of a column, or of crossed columns, as words.
-
-    Examples
-    --------
-    >>> plain_column("age_group"), plain_column("sex x age_group")
-    ('age group', 'sex and age group together')
-    """
-    words = [each.replace("_", " ").strip() or each for each in name.split(" x ")]
-    return f"{' and '.join(words)} together" if len(words) > 1 else words[0]
 
 
 def findings(result: "AuditResult", revision: int, complete: bool, attribute: str = "") -> Findings:
@@ -197,6 +185,8 @@ def _plain_metric(text: str) -> str:
 
 
 def _summaries(result: "AuditResult") -> list[dict[str, Any]]:
+    from ..reports.number_words import plain_column
+
     found, names = [], _shown_groups(result)
     for row in result.tables["comparison"]:
         name = _plain_metric(str(row["metric"]))

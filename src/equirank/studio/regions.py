@@ -10,9 +10,9 @@ from typing import Any
 
 from ..plots.export import vega_script
 from ..plots.theme import FOCUS, PALETTE, configuration, shorten
+from ..reports.number_words import plain_column
 from ..reports.page import PAGE_COLOURS, asset, template_environment
 from .answers import ENCODINGS, ROLES, Limits
-from .findings import plain_column
 
 __all__ = ["MEDIA_TYPES", "Regions", "page_asset", "parts", "visible"]
 
