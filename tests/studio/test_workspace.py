@@ -247,6 +247,10 @@ def test_settings_are_tried_kept_and_counted():
     facts = workspace.remedy_facts(state["revision"])
     names = [each["plain_name"] for each in facts["methods"]]
     assert names[:3] == ["Only change who is selected", "Nothing beyond chance", "At least a share"]
+    page = Regions().settings(facts)["settings"]
+    lowering = sum(each["two_sided"] for each in facts["methods"])
+    assert page.count("can also lower") == page.count("can also lower the group") == lowering == 2
+    assert "both ways" not in page
     for seq, method in enumerate(facts["methods"]):
         answer = workspace.try_remedy(state["revision"], seq, method["remedy"])
         json.dumps(answer, allow_nan=False)

@@ -28,14 +28,16 @@ OFFERED = (
     ("ContinuousFairness",),
 )
 FOUR_GROUPS = 4
-#: What to know about a method; the others are near a target, which can also lower a group.
+#: What to know about a method; whether it can also lower the group is ``two_sided``.
 HINTS = {
     "FAStarIR": "changes the least",
     "PrefixConstraints": "in every top 1, 2, 3 and so on",
+    "DetGreedy": "in every top 1, 2, 3 and so on",
+    "DetConstSort": "in every top 1, 2, 3 and so on",
     "RooneyRule": "in the top of each list",
     "ContinuousFairness": "moves scores, so that groups have alike ones",
 }
-#: Points from which on every step of a method that works both ways is tried.
+#: Points from which on every step of a method is tried that can also lower the group.
 FINE_POINTS = 61
 #: Decimals of a share in a recipe.
 DECIMALS = 6
@@ -66,7 +68,7 @@ class Choice:
     @property
     def hint(self) -> str:
         """What to know about the method before it is tried."""
-        return HINTS.get(self.kind.__name__, "can also lower a group")
+        return HINTS[self.kind.__name__]
 
 
 def choices(
@@ -288,8 +290,8 @@ def setting_path(
     Of a minimum, where two points select the same people, so do the values between them: they
     select as many of the group in each list, and the order within groups is kept. Elsewhere values
     between them are tried until each change is located to one step of the control. A method that
-    works both ways has no such rule: every step is tried if there are 61 points, and otherwise the
-    ranges are left out.
+    can also lower the group has no such rule: every step is tried if there are 61 points, and
+    otherwise the ranges are left out.
 
     Parameters
     ----------
