@@ -142,3 +142,11 @@ def test_blocks_are_found(tmp_path):
     assert list(blocks(page, "python")) == [("python", "x = 1\n", 2)]
     ((_, body, _),) = blocks(page, "console")
     assert commands(body) == [("c", "d\n"), ("e", "")]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_first_picture_has_one_for_a_phone(page):
+    """Text of a page of 1280 pixels is too small on a screen of 390."""
+    assert "images/audit_narrow.png" in (ROOT / page).read_text(encoding="utf-8")
+    width = (ROOT / "docs" / "images" / "audit_narrow.png").read_bytes()[16:20]
+    assert int.from_bytes(width, "big") / 1.5 == 390

@@ -32,6 +32,8 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 DATE = "2026-07-31"
 #: Width of a chart in pixels, without the names beside it: a phone shrinks it only a little.
 WIDE = 360
+#: Widest window, in pixels, whose pictures are read on a phone and need more pixels.
+PHONE = 600
 
 
 @cache
@@ -94,8 +96,10 @@ def causes() -> Any:
     return plots.causal_dag(model.effects(people | {"score": score}, n_boot=50), width=WIDE + 80)
 
 
-def photographed(name: str, html: str, height: int, part: tuple[str, str] | None = None) -> None:
-    """Take the top of a page at 1280 pixels, or at 600 a part of it up to another one."""
+def photographed(
+    name: str, html: str, size: tuple[int, int], part: tuple[str, str] | None = None
+) -> None:
+    """Take the top of a page in a window of a size, or a part of it up to another one."""
     from playwright.sync_api import sync_playwright
 
     found = os.environ.get("EQUIRANK_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)))
@@ -104,8 +108,8 @@ def photographed(name: str, html: str, height: int, part: tuple[str, str] | None
         path.write_text(html, encoding="utf-8")
         browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
         page = browser.new_page(
-            viewport={"width": 600 if part else 1280, "height": height},
-            device_scale_factor=1.5 if part else 1,
+            viewport={"width": size[0], "height": size[1]},
+            device_scale_factor=1 if size[0] > PHONE else 1.5,
         )
         page.goto(path.as_uri())
         page.wait_for_selector("html[data-drawn=all]", state="attached")
@@ -152,10 +156,11 @@ def main() -> None:
         if name in DIAGRAMS:
             (IMAGES / f"{name}.svg").write_text(DIAGRAMS[name](), encoding="utf-8")
         elif name == "audit":
-            photographed("audit", render(audited()), 960)
+            photographed("audit", render(audited()), (1280, 960))
+            photographed("audit_narrow", render(audited()), (390, 745))
         elif name == "profile":
             part = ("section.profile", "section.profile h3 >> nth=1")
-            photographed("profile", render(by_profile()), 900, part)
+            photographed("profile", render(by_profile()), (PHONE, 900), part)
         else:
             chart = unknown_labels() if name == "unknown_labels" else CHARTS[name]()
             plots.save_chart(chart, IMAGES / f"{name}.svg")
