@@ -346,6 +346,26 @@ def test_what_is_wrong_with_a_target_is_told(text, words):
         found(people(0, [10, 10]), text)
 
 
+def test_groups_of_two_attributes_together():
+    rng = np.random.default_rng(0)
+    groups = {"sex": rng.choice(["f", "m"], 200), "age": rng.choice(["old", "young"], 200)}
+    low = (groups["sex"] == "f") & (groups["age"] == "old")
+    score = rng.normal(size=200) - 1.5 * low
+    qid = np.repeat(range(10), 20)
+    data = as_ranking_data(score=score, qid=qid, sensitive_features=groups)
+    whole = found(data, "sex x age=f & old selected at 5 >= 0.8")
+    short = found(data, "f & old selected at 5 >= 0.8")
+    assert whole.before.value == short.before.value < 0.5
+    assert whole.best("aware").name == short.best("aware").name
+    for text in ("sex=f & age=old selected at 5 >= 0.8", "sex=f & old selected at 5 >= 0.8"):
+        with pytest.raises(DataError, match="is written 'sex x age=f & old selected at 5 >"):
+            found(data, text)
+    with pytest.raises(DataError, match="must name a group of the data, got 'f & ancient'"):
+        found(data, "f & ancient selected at 5 >= 0.8")
+    said = found(data, None, k=5).notes[1]
+    assert said.endswith('by a target, such as "sex x age=f & old selected at 5 >= 0.8".')
+
+
 def test_without_a_target_the_largest_finding_is_used():
     data = people(0, [30] * 30, shift=1.0)
     result = found(data, None, k=5)

@@ -116,6 +116,9 @@ def test_offers_merge_labels_and_make_bands():
     assert groups == {"Female", "m"}
     age = next(each for each in state["file"]["columns"] if each["name"] == "age")
     state = changed(workspace, **age["offers"][0]["patch"])
+    facts = workspace.remedy_facts(state["revision"])
+    assert 'equirank remedy FILE --target "sex x age=' in facts["crossed"]
+    assert "For a group of two columns together" in Regions().settings(facts)["settings"]
     groups = {one["group"] for one in workspace.remedy_facts(state["revision"])["groups"]}
     assert {"under 35", "35 to 49", "50 and over"} <= groups
     column = next(each for each in state["file"]["columns"] if each["name"] == "age")
@@ -248,6 +251,7 @@ def test_settings_are_tried_kept_and_counted():
     names = [each["plain_name"] for each in facts["methods"]]
     assert names[:3] == ["Only change who is selected", "Nothing beyond chance", "At least a share"]
     page = Regions().settings(facts)["settings"]
+    assert facts["crossed"] == ""
     lowering = sum(each["two_sided"] for each in facts["methods"])
     assert page.count("can also lower") == page.count("can also lower the group") == lowering == 2
     assert "both ways" not in page

@@ -22,7 +22,7 @@ from .list_selection import Selection, refuse_recorded
 from .remedies import Remedies
 from .remedy_promise import Calibration
 from .remedy_search import RemedyPath, RemedySearch
-from .targets import read_target, target_of_claim
+from .targets import crossed_target, read_target, target_of_claim
 
 __all__ = ["RemedyPath", "remedy"]
 
@@ -153,6 +153,12 @@ def remedy(
         way = {"k": list(ks)} if chosen is None else {"quota": rule.quota, "cutoff": rule.cutoff}
         target, claim = _largest_finding(ranking, way, level, seed)
         notes.append(f"The target is that of the largest finding: {claim}")
+        if len(ranking.data.sensitive) > 1:
+            example = crossed_target(ranking.data, None if chosen else ks[0])
+            notes.append(
+                "Findings about one attribute were looked at. A group of two attributes together "
+                f'is named by a target, such as "{example}".'
+            )
     wanted = read_target(target, ranking, ks, seed, chosen)
     model = None
     if hasattr(score, "predict") or callable(score):

@@ -31,6 +31,7 @@ __all__ = [
     "GroupTarget",
     "MetricTarget",
     "Target",
+    "crossed_target",
     "read_target",
     "target_of_claim",
 ]
@@ -557,6 +558,12 @@ def _attribute(gate: GroupGate, data: RankingData) -> tuple[Any, str]:
                     f"target {gate.text!r} must name one of the attributes {', '.join(names)}, "
                     f"got {part!r}{suggest(part, names)}"
                 )
+        known = map(str, data.attribute(parts[0]).categories)
+        if len(parts) == 1 < len(names) and AND in gate.group and gate.group not in known:
+            raise DataError(
+                f"target {gate.text!r} must name one group of {parts[0]!r}; a group of several "
+                f"attributes is written {crossed_target(data, gate.k)!r}"
+            )
         return (parts[0] if len(parts) == 1 else parts), gate.group
     holders = [
         name
@@ -565,6 +572,9 @@ def _attribute(gate: GroupGate, data: RankingData) -> tuple[Any, str]:
     ]
     if len(holders) == 1:
         return holders[0], gate.group
+    crossed = _crossed(gate.group, data)
+    if crossed and not holders:
+        return crossed, gate.group
     every = [str(c) for attribute in data.sensitive.values() for c in attribute.categories]
     if not holders:
         raise DataError(
@@ -573,6 +583,38 @@ def _attribute(gate: GroupGate, data: RankingData) -> tuple[Any, str]:
         )
     where = " and ".join(f"{name}={gate.group}" for name in holders)
     raise DataError(f"target {gate.text!r} is ambiguous: {where}")
+
+
+#: Between the labels of a group of several attributes.
+AND = " & "
+
+
+def _crossed(group: str, data: RankingData) -> tuple[str, ...]:
+    """Return the attributes of a group such as ``female & under 35``; empty if it is none."""
+    names = []
+    for label in group.split(AND):
+        holders = [
+            name
+            for name, attribute in data.sensitive.items()
+            if label in map(str, attribute.categories)
+        ]
+        names += holders if len(holders) == 1 else []
+    return tuple(names) if len(set(names)) == len(names) == group.count(AND) + 1 > 1 else ()
+
+
+def crossed_target(data: RankingData, k: int | None) -> str:
+    """Return a target about a group of the first two attributes together, as an example.
+
+    Examples
+    --------
+    >>> from equirank import as_ranking_data
+    >>> people = {"sex": ["f", "m"], "race": ["b", "w"]}
+    >>> crossed_target(as_ranking_data(score=[2, 1], sensitive_features=people), 5)
+    'sex x race=f & b selected at 5 >= 0.8'
+    """
+    first = list(data.sensitive)[:2]
+    at = "" if k is None else f" at {k}"
+    return f"{TIMES.join(first)}={data.attribute(first).categories[0]} selected{at} >= 0.8"
 
 
 def _name(by: Any) -> str:

@@ -318,7 +318,8 @@ class RemedyFacts(TypedDict):
     """What the remedy screen starts from: methods, groups and lists to choose from.
 
     ``groups`` are ``{"attribute", "group", "shown", "chosen"}``; ``lists`` ``{"list", "moves"}``;
-    ``law`` is the fixed note.
+    ``crossed`` says how groups of two columns together are treated, else ""; ``law`` is the fixed
+    note.
     """
 
     studio: int
@@ -327,6 +328,7 @@ class RemedyFacts(TypedDict):
     groups: list[dict[str, Any]]
     lists: list[dict[str, Any]]
     k: int
+    crossed: str
     law: str
 
 

@@ -84,8 +84,20 @@ def remedy_facts(
     lists = [{"list": str(name), "moves": 0} for name in run.data.qids[:MOST_LISTS].tolist()]
     return RemedyFacts(
         studio=STUDIO, revision=revision, methods=methods, groups=groups, lists=lists,
-        k=run.k, law=LAW,
+        k=run.k, crossed=_crossed(run), law=LAW,
     )  # fmt: skip
+
+
+def _crossed(run: "RecipeRun") -> str:
+    """Return how groups of two columns together are treated; empty if there is one column."""
+    if len(run.data.sensitive) < 2:
+        return ""
+    from ..search.targets import crossed_target
+
+    return (
+        "The studio changes the order for groups of one column. For a group of two columns "
+        f'together, use equirank remedy FILE --target "{crossed_target(run.data, run.k)}".'
+    )
 
 
 def _unchanged(run: "RecipeRun", current: bool) -> MethodFacts:
