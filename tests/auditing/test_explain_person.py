@@ -114,6 +114,9 @@ def test_recorded_decisions():
     found = explain_person(data, "b", selected="hired")
     assert (found.status, found.below_selected, found.n_selected) == ("not selected", 1, 2)
     assert "1 person ranked below you was selected" in " ".join(found.sentences)
+    assert "In your list 2 of 4 people are selected." in found.sentences
+    first = explain_person(data, "b", k=1)
+    assert "In your list 1 of 4 people is selected." in first.sentences
     assert found.boundary is None
     assert explain_person(data, "c", selected="hired").status == "selected"
     assert explain_person(data, "d", selected="hired").status == "undecided"

@@ -206,6 +206,9 @@ MESSAGES = [
     ),
     ("score must be named; score=False for none", "--score must be named"),
     ("item must be an id", "--explain must be an id"),
+    ("is read; encoding can name another", "is read; --encoding can name another"),
+    ("a group; if so, labels can join them", "a group; if so, --labels can join them"),
+    ("pass k= (--k), or p (--p)", "pass --k, or --p"),
 ]
 
 
@@ -217,6 +220,16 @@ def test_messages_name_options(said, shown):
     finally:
         console._RUNNING.reset(token)
     assert console.in_options(said) == said  # of the library
+
+
+def test_a_target_is_that_of_the_option_and_columns_are_named(people):
+    def invoke(*words):
+        return CliRunner().invoke(app, list(map(str, words)))
+
+    done = invoke("remedy", people, "--sensitive", "sex", "--target", "x exposure >= 0.8")
+    assert done.stderr.startswith("equirank: --target 'x exposure >= 0.8' must name a group")
+    for command in ("audit", "remedy"):
+        assert "groups; the file has 'query', " in invoke(command, people).stderr
 
 
 def test_messages_name_keys_of_a_configuration():

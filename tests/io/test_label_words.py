@@ -232,3 +232,11 @@ def test_readers_make_bands_and_the_map_goes_before_them(tmp_path):
         None,
         None,
     ]
+
+
+def test_words_for_unknown_in_other_languages_are_remarked():
+    rules = label_rules()
+    (said,) = rules.clean("sex", ["w", "k. A.", "m"], [1, 1, 1]).remarks
+    assert said == "sex: 'k. A.' is a group; if it means unknown, unknown can name it"
+    assert label_rules(unknown="k. A.").clean("sex", ["w", "k. A."], [1, 1]).remarks == ()
+    assert label_rules(keep_labels=True).clean("sex", ["k. A."], [1]).remarks == ()

@@ -221,6 +221,13 @@ def test_a_file_without_relevance_or_features(fails, tmp_path):
     assert fails(text, read=True).startswith("[data] format: is missing, and the extension of")
 
 
+def test_categories_that_differ_in_spaces_or_case_are_noted(write, tmp_path):
+    config = write(DATA + 'features = ["age", "home"]\n' + MODEL)
+    (tmp_path / "people.csv").write_text(PEOPLE.replace("20,own", "20,Own "))
+    (note,) = read_config(config).read_data()[1].notes
+    assert note.endswith("only in case or spaces, and count as different ones: 'Own ', 'own'")
+
+
 def test_a_column_of_names_is_refused_unless_allowed(write, fails, tmp_path):
     rows = "".join(f"1,n{j},{j},own,{j % 2}\n" for j in range(30))
     path = tmp_path / "people.csv"

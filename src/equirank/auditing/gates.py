@@ -12,7 +12,7 @@ from ..core.metric import GroupMetric, Metric
 from ..core.registry import outside_brackets, parse_metric
 from ..core.rules import SIGNS
 from ..reports.claims import Claim
-from ..reports.number_words import level_words, p_words, plain_column, ratio
+from ..reports.number_words import joined, level_words, p_words, plain_column, ratio
 from .audit_plan import TIMES, Plan
 from .measured import short_name
 
@@ -479,7 +479,11 @@ def _scopes_of(gate: GroupGate, facts: dict[str, Any]) -> list[dict[str, Any]]:
     known = [each["scope"] for each in facts["decisions"]]
     if gate.k is not None:
         if {"k": gate.k} not in known:
-            raise DataError(f"gate {gate.text!r}: k = {gate.k} is not a cutoff of this audit")
+            ks = [str(scope["k"]) for scope in known if "k" in scope]
+            words = f"which has k = {joined(ks)}" if ks else "which has none"
+            raise DataError(
+                f"gate {gate.text!r}: k = {gate.k} is not a cutoff of this audit, {words}"
+            )
         return [{"k": gate.k}]
     if gate.stage is not None:
         if {"stage": gate.stage} not in known:

@@ -137,7 +137,8 @@ class PersonExplanation:
             return []
         said = [self.rule]
         if self.n_selected is not None:
-            be = "person is" if self.n_selected == 1 else "people are"
+            be = "person" if self.n_people == 1 else "people"
+            be += " is" if self.n_selected == 1 else " are"
             said.append(f"In your list {self.n_selected} of {self.n_people} {be} selected.")
         if self.status == "tied":
             said.append(

@@ -142,7 +142,7 @@ def audit(
             raise CommandError("files must all be stored sums, or none of them")
         told = knowledge.parsed()
         if not (stored or columns.sensitive or told.probabilities):
-            raise CommandError("--sensitive must name a column of people's groups")
+            raise options.no_groups(files[0], reading)
         if stored or is_log(files, reading, memory):
             rows_only: dict[str, Any] = {
                 "scored": ways.scored,

@@ -146,15 +146,18 @@ _ARGUMENTS = re.compile(
     | (?<![\w.\-])(?P<param>[a-z_]+)\ of\ (?P<owner>\w+)(?=\ must)
     | (?<![\w.\-])(?P<name>
         (?:^|(?<=:\ )|(?<=;\ )|(?<=,\ )|(?<=\ or\ ))
-          [a-z_]+(?=\ must|\ needs|\ \('|\ of\ '|\ or\ [a-z_]+\ must)
+          [a-z_]+(?=\ must|\ needs|\ can\ |\ \('|\ of\ '|\ or\ [a-z_]+\ must)
         | (?<=\()[a-z_]+(?=\))
-        | (?:expression|gate)(?=\ ['"])
+        | (?:expression|gate|target)(?=\ ['"])
         | [a-z]+_[a-z_]+
         | (?<=lower\ )p | (?<=or\ )alpha | (?<=smaller\ )k
       )\b
     """,
     re.VERBOSE,
 )
+
+#: An argument with its option after it, of which commands show the option alone.
+_BOTH = re.compile(r"(?<![\w-])(?:--)?([a-z-]+)=? \(--\1\)")
 
 
 def in_options(message: object) -> str:
@@ -195,7 +198,7 @@ def in_options(message: object) -> str:
             return flag if found["owner"] == command.name else f"{flag} of {found['owner']}"
         return (option(found["name"]) or match[0]) if found["name"] else match[0]
 
-    return _ARGUMENTS.sub(replaced, str(message))
+    return _BOTH.sub(r"--\1", _ARGUMENTS.sub(replaced, str(message)))
 
 
 #: The interrupts of the running command. Code that catches every exception loses the first one.
@@ -558,7 +561,7 @@ def show_source(source: "Source | None") -> None:
         for became, words in changed.items():
             result = "unknown" if became is None else repr(became)
             lines.append(f"{attribute}: {', '.join(words)} became {result}")
-    for line in [*lines, *source.remarks]:
+    for line in [*lines, *map(in_options, source.remarks)]:
         warnings.warn(_Note(f"{source.name}: {line}"), stacklevel=2)
 
 

@@ -5,6 +5,7 @@ An option of files or columns has the name of an argument of `equirank.io.read_f
 
 import csv
 import inspect
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import Field, asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -51,6 +52,7 @@ __all__ = [
     "Treatment",
     "UnseenOption",
     "cutoffs",
+    "no_groups",
     "option",
     "shown_names",
     "switch",
@@ -433,3 +435,16 @@ def shown_names(texts: Sequence[str] | None) -> dict[str, dict[str, str]]:
         if names.setdefault(parts[1], parts[2]) != parts[2]:
             raise CommandError(f"--shown must name {parts[0]}={parts[1]} once, got {text!r} again")
     return found
+
+
+def no_groups(file: str, reading: Reading) -> CommandError:
+    """Return the error of a command without people's groups, which names the columns of a file."""
+    from ..core.errors import listed
+    from ..io.table_file import TableFile, format_of
+
+    words = "--sensitive must name a column of people's groups"
+    if os.path.isfile(file):
+        kind = reading.format or format_of(file)
+        if kind != "letor":
+            words += f"; the file has {listed(TableFile(file, kind, reading.options()).columns)}"
+    return CommandError(words)

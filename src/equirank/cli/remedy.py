@@ -121,7 +121,7 @@ def remedy(
         if report is not None:
             require_report_extra()
         if not columns.sensitive and model is None:
-            raise CommandError("--sensitive must name a column of people's groups")
+            raise options.no_groups(file, reading)
         refuse_recorded(decision.selected, stages)
         rule = DecisionRule(quota=quota, cutoff=decision.cutoff, yes=decision.yes, k=k)
         roles: dict[str, Any] = asdict(columns) | {"id": ids}

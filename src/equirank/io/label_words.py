@@ -139,13 +139,14 @@ class LabelRules:
             )
 
     def _remarks(self, name: str, shown: Mapping[str, Any]) -> tuple[str, ...]:
-        remarks = []
-        if not self.keep and "none" in shown and "none" not in self.unknown:
-            remarks.append(
-                f"{name}: {str(shown['none'])!r} is a group; if it means unknown, unknown can name "
-                "it"
-            )
-        return tuple(remarks)
+        if self.keep:
+            return ()
+        words = ["none"] if "none" in shown and "none" not in self.unknown else []
+        words += maybe_unknown(list(shown))
+        return tuple(
+            f"{name}: {str(shown[word])!r} is a group; if it means unknown, unknown can name it"
+            for word in words
+        )
 
 
 def _warn_of_near_labels(name: str, words: Sequence[str]) -> None:

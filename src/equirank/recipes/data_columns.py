@@ -1,5 +1,6 @@
 """The columns of a training file, and how to read another file in the same way."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -197,6 +198,7 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
         table.location.key("features").fail(
             f"is missing, and no other column of {table.path} contains numbers"
         )
+    categories = {name: _categories(values, table, name) for name, values in labels.items()}
     columns = DataColumns(
         format=kind,
         query=found.get("query"),
@@ -205,12 +207,12 @@ def _read_table(table: "DataTable", kind: str) -> "tuple[RankingData, DataColumn
         id=found.get("ids"),
         sensitive=table.sensitive,
         features=features,
-        categories={name: _categories(values, table, name) for name, values in labels.items()},
+        categories=categories,
         encoding=table.encoding,
         groups=plain_groups(data),
         missing_sensitive=table.missing_sensitive,
         unseen=table.unseen,
-        notes=tuple(_notes(table, file, left_over, features)),
+        notes=(*_alike(file.path, categories), *_notes(table, file, left_over, features)),
     )
     return columns.encode(data, labels, Unseen()), columns
 
@@ -278,6 +280,23 @@ def _categories(values: "np.ndarray", table: "DataTable", name: str) -> tuple[st
             f'{len(seen)} different texts; encoding = "category" takes more'
         )
     return tuple(seen)
+
+
+def _alike(path: str, categories: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield a note for each feature whose categories differ only in case or spaces."""
+    from ..core.errors import listed
+    from ..core.unknown_words import folded
+
+    for name, seen in categories.items():
+        spelt: dict[str, list[str]] = {}
+        for category in seen:
+            spelt.setdefault(folded(category), []).append(category)
+        words = [word for each in spelt.values() if len(each) > 1 for word in each]
+        if words:
+            yield (
+                f"{path}: categories of feature {name!r} differ only in case or spaces, and count "
+                f"as different ones: {listed(words)}"
+            )
 
 
 def _notes(
