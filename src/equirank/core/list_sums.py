@@ -32,6 +32,7 @@ from .list_keys import list_keys
 from .list_samples import Extremes, ListSample, most_unequal
 from .metric import GroupMetric, Metric, measure
 from .per_list import PerList
+from .quick_metrics import measure_quick, quick_metrics
 from .ranking import Ranking
 from .registry import parse_metrics
 from .slots import Slots
@@ -370,6 +371,7 @@ class _Encoded:
     among: np.ndarray
     undecided: np.ndarray
     metrics: np.ndarray
+    quick: dict[int, tuple[int, int]]
     per_list: PerList | None
 
     @classmethod
@@ -389,14 +391,16 @@ class _Encoded:
             among = np.stack(parts, axis=1)
         undecided = np.zeros(plan.n_decisions)
         undecided[: len(decided)] = [each.undecided for each in decided]
-        keys, metrics = list_keys(data.qids), _metrics(ranking, plan)
+        keys, (metrics, quick) = list_keys(data.qids), _metrics(ranking, plan)
         return cls(
-            ranking, plan, keys, codes, slots, order, extra, among, undecided, metrics, per_list
-        )
+            ranking, plan, keys, codes, slots, order, extra, among, undecided, metrics, quick,
+            per_list,
+        )  # fmt: skip
 
     def blocks(self) -> Iterator[slice]:
         """Yield runs of lists that are measured at once."""
-        for run in self.ranking.data.query_blocks(BLOCK):
+        # a block of a runner is not cut because of its last list
+        for run in self.ranking.data.query_blocks(2 * BLOCK):
             for begin in range(run.start, run.stop, LISTS_AT_ONCE):
                 yield slice(begin, min(begin + LISTS_AT_ONCE, run.stop))
 
@@ -410,10 +414,14 @@ class _Encoded:
         begin = here if self.slots.lo is None else self.slots.lo[rows] - first
         end = here + 1 if self.slots.hi is None else self.slots.hi[rows] - first
         shown = np.diff(offsets) if self.slots.shown is None else self.slots.shown[lists]
-        y = np.zeros(0) if data.y is None else np.asarray(data.y[order], dtype=np.float64)
-        codes, extra = self.codes[order], np.ascontiguousarray(self.extra[order])
-        ends = begin.astype(np.int64), end.astype(np.int64), shown.astype(np.int64)
-        return Block(offsets, *ends, y, codes, extra, self.among[order], self.keys[lists])
+        y = np.zeros(0) if data.y is None else np.asarray(data.y, dtype=np.float64).take(order)
+        extra, among = (
+            part.take(order, axis=0) if part.size else part[rows]
+            for part in (self.extra, self.among)
+        )
+        ends = (each.astype(np.int64, copy=False) for each in (begin, end, shown))
+        codes = self.codes.take(order, axis=0)
+        return Block(offsets, *ends, y, codes, extra, among, self.keys[lists])
 
     def columns(
         self, lists: slice, block: Block
@@ -421,6 +429,7 @@ class _Encoded:
         """Return the columns of each list of a run, and the sums that have no columns."""
         columns, sums = _measured(block, self.plan)
         columns["metrics"] = self.metrics[lists]
+        measure_quick(block, self.quick, columns["metrics"])
         return columns, sums
 
     def measure(self, lists: slice) -> ListSums:
@@ -447,8 +456,13 @@ class _Encoded:
         )  # fmt: skip
 
 
-def _metrics(ranking: Ranking, plan: SumsPlan) -> np.ndarray:
-    """Return value, defined, d, its square and tested of the metrics of the plan, per list."""
+def _metrics(
+    ranking: Ranking, plan: SumsPlan
+) -> tuple[np.ndarray, dict[int, tuple[int, int]]]:
+    """Return value, defined, d, its square and tested of the metrics of the plan, per list.
+
+    Those of `quick_metrics` are left 0 and returned beside, to be measured block by block.
+    """
     data = ranking.data
     found = np.zeros((data.n_queries, len(plan.metrics), 5))
     chosen: list[Metric] = [m for name in plan.metrics for m in parse_metrics(name)]
@@ -458,12 +472,16 @@ def _metrics(ranking: Ranking, plan: SumsPlan) -> np.ndarray:
     twins = dict(
         zip(of_groups, twin_means(of_groups, ranking, plan.n_twins, plan.seed), strict=True)
     )
-    for at, (metric, values) in enumerate(zip(chosen, measure(chosen, ranking), strict=True)):
+    quick = quick_metrics(chosen, data.y)
+    slow = [at for at in range(len(chosen)) if at not in quick]
+    several = measure([chosen[at] for at in slow], ranking)
+    for at, values in zip(slow, several, strict=True):
+        metric = chosen[at]
         metric.refuse_undefined(data, values)
         value = values.value
         mean = twins[metric] if isinstance(metric, GroupMetric) else np.full_like(value, np.nan)
         found[:, at] = tested_gaps(value[:, None], mean[:, None])[:, 0]
-    return found
+    return found, quick
 
 
 def _measured(block: Block, plan: SumsPlan) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
