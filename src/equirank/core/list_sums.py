@@ -288,6 +288,7 @@ def sum_data(
     like: ListSums | None = None,
     n_jobs: int = 1,
     per_list: PerList | None = None,
+    most_key: np.uint64 | None = None,
     **options: Any,
 ) -> ListSums:
     """Return the sums over the lists of data in memory.
@@ -304,6 +305,8 @@ def sum_data(
         Number of threads.
     per_list : PerList, optional
         Receives the values of every list.
+    most_key : uint64, optional
+        As in `sum_lists`.
     **options
         As in `SumsPlan.of`.
     """
@@ -319,7 +322,7 @@ def sum_data(
     ranking = data if isinstance(data, Ranking) else data.ranking(plan.ties)
     if ranking.n_draws > 1:
         raise DataError(f"sums need a ranking with one draw, got {ranking.n_draws} draws")
-    encoded = _Encoded.of(ranking, plan, per_list)
+    encoded = _Encoded.of(ranking, plan, per_list, most_key)
     blocks = list(encoded.blocks())
     if n_jobs == 1 or len(blocks) == 1:
         return ListSums.total(encoded.measure(block) for block in blocks)
@@ -328,9 +331,15 @@ def sum_data(
 
 
 def sum_lists(
-    block: RankingData | Ranking, plan: SumsPlan, per_list: PerList | None = None
+    block: RankingData | Ranking,
+    plan: SumsPlan,
+    per_list: PerList | None = None,
+    most_key: np.uint64 | None = None,
 ) -> ListSums:
     """Return the sums over a block of whole lists; see the module for how runners use it.
+
+    Lists with a key above ``most_key`` are not kept: a runner that has 2,048 lists with smaller
+    keys needs no others.
 
     Examples
     --------
@@ -343,7 +352,7 @@ def sum_lists(
     >>> one + other
     ListSums(4 rows, 2 lists, sex (2 groups))
     """
-    return sum_data(block, plan, per_list=per_list)
+    return sum_data(block, plan, per_list=per_list, most_key=most_key)
 
 
 def list_columns(block: RankingData | Ranking, plan: SumsPlan) -> dict[str, np.ndarray]:
@@ -373,14 +382,21 @@ class _Encoded:
     metrics: np.ndarray
     quick: dict[int, tuple[int, int]]
     per_list: PerList | None
+    most_key: np.uint64 | None
 
     @classmethod
-    def of(cls, ranking: Ranking, plan: SumsPlan, per_list: PerList | None = None) -> "_Encoded":
+    def of(
+        cls,
+        ranking: Ranking,
+        plan: SumsPlan,
+        per_list: PerList | None = None,
+        most_key: np.uint64 | None = None,
+    ) -> "_Encoded":
         data = ranking.data
         _check_columns(data, plan)
-        codes = np.stack(
-            [_recoded(data, name, labels) for name, labels in plan.groups.items()], axis=1
-        )
+        codes = np.empty((data.n_rows, len(plan.groups)), dtype=np.int64)
+        for at, (name, labels) in enumerate(plan.groups.items()):
+            codes[:, at] = _recoded(data, name, labels)
         slots, order = ranking.slots(), canonical_slots(ranking)
         decided = () if plan.ks else plan.rule.decisions(ranking, ())
         everyone = np.ones(data.n_rows, dtype=bool)
@@ -394,7 +410,7 @@ class _Encoded:
         keys, (metrics, quick) = list_keys(data.qids), _metrics(ranking, plan)
         return cls(
             ranking, plan, keys, codes, slots, order, extra, among, undecided, metrics, quick,
-            per_list,
+            per_list, most_key,
         )  # fmt: skip
 
     def blocks(self) -> Iterator[slice]:
@@ -450,8 +466,8 @@ class _Encoded:
         sample = ListSample.of(part, keys, codes)
         extremes = tuple(_extremes(plan, at, sample, columns) for at in range(len(plan.keys)))
         return ListSums(
-            plan, len(codes), len(sizes), sums, lengths, _people(codes, plan), sample.smallest(),
-            _rare(sample, plan, sums["totals"]), extremes, (),
+            plan, len(codes), len(sizes), sums, lengths, _people(codes, plan),
+            sample.smallest(self.most_key), _rare(sample, plan, sums["totals"]), extremes, (),
             {view: measure_view(block, plan, view) for view in plan.views},
         )  # fmt: skip
 
@@ -502,14 +518,17 @@ def _measured(block: Block, plan: SumsPlan) -> tuple[dict[str, np.ndarray], dict
 
 def _people(codes: np.ndarray, plan: SumsPlan) -> dict[tuple[int, ...], int]:
     """Return the number of people by label vector."""
-    mixed = np.zeros(len(codes), dtype=np.int64)
     widths = [len(labels) + 1 for labels in plan.groups.values()]
-    for at, width in enumerate(widths):
-        mixed = mixed * width + codes[:, at] + 1
     if np.prod(widths) <= BLOCK:
-        found = np.bincount(mixed)
+        from ..kernels.list_columns import count_vectors
+
+        found = np.zeros(np.prod(widths), dtype=np.int64)
+        count_vectors(codes, np.array(widths, dtype=np.int64), found)
         vectors, counts = np.flatnonzero(found), found[found > 0]
     else:
+        mixed = np.zeros(len(codes), dtype=np.int64)
+        for at, width in enumerate(widths):
+            mixed = mixed * width + codes[:, at] + 1
         vectors, counts = np.unique(mixed, return_counts=True)
     people = {}
     for vector, count in zip(vectors.tolist(), counts.tolist(), strict=True):

@@ -23,11 +23,20 @@ from .length_moments import (
 )
 from .shuffle_moments import add_means, add_moments, add_position_moments, centre, find_compared
 
-__all__ = ["MOST_VECTORS", "add_to_buckets", "canonical_order", "measure_lists", "sort_cells"]
+__all__ = [
+    "MOST_VECTORS",
+    "add_to_buckets",
+    "canonical_order",
+    "count_vectors",
+    "measure_lists",
+    "sort_cells",
+]
 
 
 #: Most label vectors that are looked up in a table; beyond, every slot counts as one of its own.
 MOST_VECTORS = 1 << 14
+#: Most tied rows that are sorted by insertion.
+FEW_TIED = 16
 #: A number of people below this is that of none; the least is 1 over the length of a prefix.
 ROUNDING = 1e-7
 
@@ -39,7 +48,14 @@ def canonical_order(order: np.ndarray, end: np.ndarray, y: np.ndarray) -> np.nda
     i = 0
     while i < len(order):
         stop = end[i]
-        if stop - i > 1:
+        if 1 < stop - i <= FEW_TIED:
+            for j in range(i + 1, stop):
+                at, row = j, order[j]
+                while at > i and y[found[at - 1]] < y[row]:
+                    found[at] = found[at - 1]
+                    at -= 1
+                found[at] = row
+        elif stop - i > 1:
             by = np.argsort(-y[order[i:stop]], kind="mergesort")
             for j in range(stop - i):
                 found[i + j] = order[i + by[j]]
@@ -772,6 +788,16 @@ def measure_lists(
         add_lengths(tables, given_covariance, third[1:], fourth[1:])
     if len(grid):
         _prefixes_of_places(places, place_ends, first, grid, prefix_groups, prefix_keys)
+
+
+@compiled(reordered=True)
+def count_vectors(codes: np.ndarray, widths: np.ndarray, counts: np.ndarray) -> None:
+    """Count the label vectors of rows; labels of an attribute are -1 up to its width less 2."""
+    for i in range(len(codes)):
+        mixed = 0
+        for a in range(codes.shape[1]):
+            mixed = mixed * widths[a] + codes[i, a] + 1
+        counts[mixed] += 1
 
 
 @compiled(reordered=True)
