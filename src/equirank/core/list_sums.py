@@ -435,9 +435,8 @@ class _Encoded:
             part.take(order, axis=0) if part.size else part[rows]
             for part in (self.extra, self.among)
         )
-        ends = (each.astype(np.int64, copy=False) for each in (begin, end, shown))
-        codes = self.codes.take(order, axis=0)
-        return Block(offsets, *ends, y, codes, extra, among, self.keys[lists])
+        codes, shown = self.codes.take(order, axis=0), shown.astype(np.int64, copy=False)
+        return Block(offsets, begin, end, shown, y, codes, extra, among, self.keys[lists])
 
     def columns(
         self, lists: slice, block: Block
@@ -472,9 +471,7 @@ class _Encoded:
         )  # fmt: skip
 
 
-def _metrics(
-    ranking: Ranking, plan: SumsPlan
-) -> tuple[np.ndarray, dict[int, tuple[int, int]]]:
+def _metrics(ranking: Ranking, plan: SumsPlan) -> tuple[np.ndarray, dict[int, tuple[int, int]]]:
     """Return value, defined, d, its square and tested of the metrics of the plan, per list.
 
     Those of `quick_metrics` are left 0 and returned beside, to be measured block by block.

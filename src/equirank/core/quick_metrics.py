@@ -23,7 +23,7 @@ def quick_metrics(metrics: Sequence[Metric], y: np.ndarray | None) -> dict[int, 
     found = {}
     for at, metric in enumerate(metrics):
         name = type(metric).__name__
-        if name in KINDS and str(replace(metric, k=None)) == name:  # type: ignore[call-arg]
+        if name in KINDS and str(replace(metric, k=None)) == name:
             found[at] = KINDS[name], getattr(metric, "k", None) or 0
     return found
 

@@ -183,7 +183,7 @@ def _surely(role: str, least: float, most: float) -> bool:
 
     One that is missing makes the ends NaN.
     """
-    return role == "score" and -np.inf < least <= most < np.inf or (
+    return (role == "score" and -np.inf < least <= most < np.inf) or (
         role == "relevance" and 0.0 <= least <= most < np.inf
     )
 

@@ -781,9 +781,7 @@ def measure_lists(
                 np.zeros((length, 0)), discount_sums, ks, values,
             )  # fmt: skip
             centre(True, order[:length], values, every[:n_plain], *work[:4])
-            add_products(
-                tables, length, 1.0 / length, *work[1:4], covariance, third[0], fourth[0]
-            )
+            add_products(tables, length, 1.0 / length, *work[1:4], covariance, third[0], fourth[0])
     if by_length:
         add_lengths(tables, given_covariance, third[1:], fourth[1:])
     if len(grid):

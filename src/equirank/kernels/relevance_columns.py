@@ -61,9 +61,7 @@ def _gain(
 
 
 @compiled(reordered=True)
-def _hits(
-    end: np.ndarray, first: int, shown: int, y: np.ndarray, k: int, averaged: bool
-) -> float:
+def _hits(end: np.ndarray, first: int, shown: int, y: np.ndarray, k: int, averaged: bool) -> float:
     """Return the expected number of relevant items, or the sum of precisions at them.
 
     Among the first k positions; relevant are those of relevance 1 and more.
