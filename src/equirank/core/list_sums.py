@@ -64,6 +64,8 @@ __all__ = [
 MOST_RARE = 512
 #: Lists measured at once, which bounds the memory of their columns.
 LISTS_AT_ONCE = 8192
+#: Parts whose samples are joined at once.
+JOINED_AT_ONCE = 16
 #: Those with one row per bucket.
 BUCKETED = ("totals", "claims", "adjusted", "gaps", "metrics")
 
@@ -173,11 +175,19 @@ class ListSums:
     def total(cls, parts: Iterable["ListSums"]) -> "ListSums":
         """Return the sums over the lists of all parts, which are read one after the other."""
         found: ListSums | None = None
+        waiting: list[tuple[ListSample, tuple[Extremes, ...]]] = []
         for part in parts:
-            found = part if found is None else _added(found, part)
+            if found is not None and part.plan is found.plan:
+                found = _added(found, part, sampled=False)
+                waiting.append((part.kept, part.extremes))
+                if len(waiting) == JOINED_AT_ONCE:
+                    found, waiting = _sampled(found, waiting), []
+            else:
+                found = part if found is None else _added(_sampled(found, waiting), part)
+                waiting = []
         if found is None:
             raise DataError("there must be at least one part to add up, got none")
-        return found
+        return _sampled(found, waiting)
 
     def regrouped(self, plan: SumsPlan) -> "ListSums":
         """Return the sums with the groups of another plan, which has all of these groups."""
@@ -243,7 +253,22 @@ def _targets_of(plan: SumsPlan, key: tuple[str, ...]) -> list[int]:
     return [at for at, (_, own, _) in enumerate(plan.targets) if own == key]
 
 
-def _added(a: ListSums, b: ListSums) -> ListSums:
+def _sampled(
+    found: ListSums, further: Sequence[tuple[ListSample, tuple[Extremes, ...]]]
+) -> ListSums:
+    """Return sums with the kept and most unequal lists of further parts."""
+    if not further:
+        return found
+    kept, extremes = zip((found.kept, found.extremes), *further, strict=True)
+    joined = tuple(Extremes.join(each) for each in zip(*extremes, strict=True))
+    return replace(found, kept=ListSample.join(kept).smallest(), extremes=joined)
+
+
+def _added(a: ListSums, b: ListSums, sampled: bool = True) -> ListSums:
+    """Return the sums over the lists of both; if not ``sampled``, with the samples of the first.
+
+    Rare lists are those of both.
+    """
     again = set(a.sources) & set(b.sources)
     if again:
         raise DataError(f"the same file must not be added twice, got {sorted(again)[0]!r} in both")
@@ -255,13 +280,12 @@ def _added(a: ListSums, b: ListSums) -> ListSums:
     people = dict(a.people)
     for vector, count in b.people.items():
         people[vector] = people.get(vector, 0) + count
-    kept = ListSample.join([a.kept, b.kept]).smallest()
     rare = _rare(ListSample.join([a.rare, b.rare]), plan, sums["totals"])
-    extremes = tuple(Extremes.join(pair) for pair in zip(a.extremes, b.extremes, strict=True))
-    return ListSums(
-        plan, a.n_rows + b.n_rows, a.n_lists + b.n_lists, sums, lengths, people, kept, rare,
-        extremes, (*a.sources, *b.sources), add_views(a.views, b.views),
+    found = ListSums(
+        plan, a.n_rows + b.n_rows, a.n_lists + b.n_lists, sums, lengths, people, a.kept, rare,
+        a.extremes, (*a.sources, *b.sources), add_views(a.views, b.views),
     )  # fmt: skip
+    return _sampled(found, [(b.kept, b.extremes)]) if sampled else found
 
 
 def _rare(sample: ListSample, plan: SumsPlan, totals: np.ndarray) -> ListSample:
@@ -544,8 +568,8 @@ def _extremes(
     few = most_unequal(np.abs(columns["claims"][:, mine, 3]).max(axis=1) / sample.sizes)
     claims = columns["claims"][few, mine]
     differences = np.where(claims[:, :, 0] > 0, claims[:, :, 3], np.nan)
-    gaps = columns["gaps"][few][:, _targets_of(plan, plan.keys[at])]
-    values = np.where(gaps[:, :, 1] > 0, gaps[:, :, 0], np.nan)
+    wanted = np.ix_(few, _targets_of(plan, plan.keys[at]))
+    values = np.where(columns["gaps"][(*wanted, 1)] > 0, columns["gaps"][(*wanted, 0)], np.nan)
     found = Extremes(sample.keys[few], sample.labels[few], sample.sizes[few], differences, values)
     return found.most()
 

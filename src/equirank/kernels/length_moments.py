@@ -238,7 +238,7 @@ def _count_strata(
     by_cell: np.ndarray,
     shared: np.ndarray,
 ) -> None:
-    """Add the slots of a list to the strata of their relevance: powers of positions, and vectors."""
+    """Add the slots of a list to the strata of their relevance: powers, and label vectors."""
     for i in range(n):
         cell[i] = 0
     for limit in limits:
