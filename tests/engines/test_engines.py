@@ -13,6 +13,7 @@ import pytest
 
 import equirank
 from equirank import DataError, as_ranking_data
+from equirank.core import list_samples, list_sums
 from equirank.core.list_keys import list_keys
 from equirank.core.list_sums import BUCKETED
 from equirank.engines import log_sums
@@ -127,6 +128,27 @@ def test_a_stream_of_sorted_files(tmp_path, wanted, frame, n_jobs, monkeypatch):
     folder = write(frame, tmp_path / "log", 3)
     assert_same(equirank.list_sums(folder, **COLUMNS, n_jobs=n_jobs), wanted)
     assert_same(equirank.list_sums(f"{folder}/*.parquet", **COLUMNS), wanted)
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_blocks_keep_no_list_that_the_sum_would_drop(tmp_path, n_jobs, monkeypatch):
+    for module in (log_sums, list_samples):
+        monkeypatch.setattr(module, "MOST_LISTS", 20)
+    monkeypatch.setattr(list_sums, "JOINED_AT_ONCE", 3)
+    monkeypatch.setattr(log_sums, "BLOCK_ROWS", 200)
+    measured, kept = log_sums.LogMeasure.sums, []
+
+    def watched(self, *given):
+        kept.append(measured(self, *given))
+        return kept[-1]
+
+    monkeypatch.setattr(log_sums.LogMeasure, "sums", watched)
+    found = equirank.list_sums(write(SORTED, tmp_path / "log"), **COLUMNS, n_jobs=n_jobs)
+    assert_same(found, whole(FRAME))
+    later = kept[len(kept) // 2 :]
+    assert len(later) > 4
+    assert max(part.n_lists for part in kept) < 20  # so that a part alone would keep all of them
+    assert sum(part.kept.n_lists for part in later) < 0.5 * sum(part.n_lists for part in later)
 
 
 @pytest.mark.parametrize("text", [False, True])

@@ -119,7 +119,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path, monkeypatch):
     write(folder, log().sample(frac=1, random_state=0))
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
-    def interrupted(self, block):
+    def interrupted(self, block, *_):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(log_sums.LogMeasure, "sums", interrupted)

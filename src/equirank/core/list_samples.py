@@ -95,8 +95,15 @@ class ListSample:
         columns = {name: values[rows] for name, values in self.columns.items()}
         return ListSample(self.keys[lists], self.labels[lists], offsets, self.codes[rows], columns)
 
-    def smallest(self) -> "ListSample":
-        """Return the longest run in key order of at most 2,048 lists and 1,000,000 rows."""
+    def smallest(self, most_key: np.uint64 | None = None) -> "ListSample":
+        """Return the longest run in key order of at most 2,048 lists and 1,000,000 rows.
+
+        With ``most_key`` lists with greater keys are left out, even if none remains.
+        """
+        if most_key is not None:
+            return self.take(np.flatnonzero(self.keys <= most_key)).smallest()
+        if self.n_lists == 0:
+            return self
         order = self._order()[:MOST_LISTS]
         rows = np.cumsum(self.sizes[order])
         few = max(1, int(np.searchsorted(rows, MOST_ROWS, side="right")))

@@ -33,6 +33,7 @@ from .list_keys import list_keys
 from .list_samples import Extremes, ListSample, most_unequal
 from .metric import GroupMetric, Metric, measure
 from .per_list import PerList
+from .quick_metrics import measure_quick, quick_metrics
 from .ranking import Ranking
 from .registry import parse_metrics
 from .slots import Slots
@@ -66,6 +67,8 @@ __all__ = [
 MOST_RARE = 512
 #: Lists measured at once, which bounds the memory of their columns.
 LISTS_AT_ONCE = 8192
+#: Parts whose samples are joined at once.
+JOINED_AT_ONCE = 16
 #: Those with one row per bucket; the last are those of another ranking, if there is one.
 BUCKETED = ("totals", "claims", "adjusted", "gaps", "metrics", "changes")
 
@@ -185,11 +188,19 @@ class ListSums:
     def total(cls, parts: Iterable["ListSums"]) -> "ListSums":
         """Return the sums over the lists of all parts, which are read one after the other."""
         found: ListSums | None = None
+        waiting: list[tuple[ListSample, tuple[Extremes, ...]]] = []
         for part in parts:
-            found = part if found is None else _added(found, part)
+            if found is not None and part.plan is found.plan:
+                found = _added(found, part, sampled=False)
+                waiting.append((part.kept, part.extremes))
+                if len(waiting) == JOINED_AT_ONCE:
+                    found, waiting = _sampled(found, waiting), []
+            else:
+                found = part if found is None else _added(_sampled(found, waiting), part)
+                waiting = []
         if found is None:
             raise DataError("there must be at least one part to add up, got none")
-        return found
+        return _sampled(found, waiting)
 
     def regrouped(self, plan: SumsPlan) -> "ListSums":
         """Return the sums with the groups of another plan, which has all of these groups."""
@@ -261,7 +272,22 @@ def _targets_of(plan: SumsPlan, key: tuple[str, ...]) -> list[int]:
     return [at for at, (_, own, _) in enumerate(plan.targets) if own == key]
 
 
-def _added(a: ListSums, b: ListSums) -> ListSums:
+def _sampled(
+    found: ListSums, further: Sequence[tuple[ListSample, tuple[Extremes, ...]]]
+) -> ListSums:
+    """Return sums with the kept and most unequal lists of further parts."""
+    if not further:
+        return found
+    kept, extremes = zip((found.kept, found.extremes), *further, strict=True)
+    joined = tuple(Extremes.join(each) for each in zip(*extremes, strict=True))
+    return replace(found, kept=ListSample.join(kept).smallest(), extremes=joined)
+
+
+def _added(a: ListSums, b: ListSums, sampled: bool = True) -> ListSums:
+    """Return the sums over the lists of both; if not ``sampled``, with the samples of the first.
+
+    Rare lists are those of both.
+    """
     again = set(a.sources) & set(b.sources)
     if again:
         raise DataError(f"the same file must not be added twice, got {sorted(again)[0]!r} in both")
@@ -273,14 +299,13 @@ def _added(a: ListSums, b: ListSums) -> ListSums:
     people = dict(a.people)
     for vector, count in b.people.items():
         people[vector] = people.get(vector, 0) + count
-    kept = ListSample.join([a.kept, b.kept]).smallest()
     rare = _rare(ListSample.join([a.rare, b.rare]), plan, sums["totals"])
     moved = _few(ListSample.join([a.moved, b.moved]), sums)
-    extremes = tuple(Extremes.join(pair) for pair in zip(a.extremes, b.extremes, strict=True))
-    return ListSums(
-        plan, a.n_rows + b.n_rows, a.n_lists + b.n_lists, sums, lengths, people, kept, rare,
-        extremes, moved, (*a.sources, *b.sources), add_views(a.views, b.views),
+    found = ListSums(
+        plan, a.n_rows + b.n_rows, a.n_lists + b.n_lists, sums, lengths, people, a.kept, rare,
+        a.extremes, moved, (*a.sources, *b.sources), add_views(a.views, b.views),
     )  # fmt: skip
+    return _sampled(found, [(b.kept, b.extremes)]) if sampled else found
 
 
 def _few(moved: ListSample, sums: dict[str, np.ndarray]) -> ListSample:
@@ -314,6 +339,7 @@ def sum_data(
     before: "Before | None" = None,
     n_jobs: int = 1,
     per_list: PerList | None = None,
+    most_key: np.uint64 | None = None,
     **options: Any,
 ) -> ListSums:
     """Return the sums over the lists of data in memory.
@@ -332,6 +358,8 @@ def sum_data(
         Number of threads.
     per_list : PerList, optional
         Receives the values of every list.
+    most_key : uint64, optional
+        As in `sum_lists`.
     **options
         As in `SumsPlan.of`.
     """
@@ -347,7 +375,7 @@ def sum_data(
     ranking = data if isinstance(data, Ranking) else data.ranking(plan.ties)
     if ranking.n_draws > 1:
         raise DataError(f"sums need a ranking with one draw, got {ranking.n_draws} draws")
-    encoded = _Encoded.of(ranking, plan, per_list, before)
+    encoded = _Encoded.of(ranking, plan, per_list, before, most_key)
     blocks = list(encoded.blocks())
     if n_jobs == 1 or len(blocks) == 1:
         return ListSums.total(encoded.measure(block) for block in blocks)
@@ -360,8 +388,12 @@ def sum_lists(
     plan: SumsPlan,
     per_list: PerList | None = None,
     before: "Before | None" = None,
+    most_key: np.uint64 | None = None,
 ) -> ListSums:
     """Return the sums over a block of whole lists; see the module for how runners use it.
+
+    Lists with a key above ``most_key`` are not kept: a runner that has 2,048 lists with smaller
+    keys needs no others.
 
     Examples
     --------
@@ -374,7 +406,7 @@ def sum_lists(
     >>> one + other
     ListSums(4 rows, 2 lists, sex (2 groups))
     """
-    return sum_data(block, plan, per_list=per_list, before=before)
+    return sum_data(block, plan, per_list=per_list, before=before, most_key=most_key)
 
 
 def list_columns(block: RankingData | Ranking, plan: SumsPlan) -> dict[str, np.ndarray]:
@@ -418,7 +450,11 @@ class Before:
         # cutoffs, so that no decision is looked for; nothing of them is measured here
         options: dict[str, Any] = {"ks": (1,), "n_twins": 0, "reference": {}, "median": None}
         encoded = _Encoded.of(other, replace(theirs, **options, gains=(), changed=False))
-        gaps = [_gaps(encoded.block(lists), encoded.plan)[0] for lists in encoded.blocks()]
+        gaps = []
+        for lists in encoded.blocks():
+            block = encoded.block(lists)
+            gaps.append(_gaps(block, encoded.plan)[0])
+            measure_quick(block, encoded.quick, encoded.metrics[lists])
         metrics = np.where(encoded.metrics[:, :, 1] > 0, encoded.metrics[:, :, 0], np.nan)
         measured = dict(zip(theirs.targets, np.concatenate(gaps).T, strict=True))
         nothing = np.full(other.data.n_queries, np.nan)
@@ -453,9 +489,11 @@ class _Encoded:
     among: np.ndarray
     undecided: np.ndarray
     metrics: np.ndarray
+    quick: dict[int, tuple[int, int]]
     per_list: PerList | None
     before: Before | None
     given: dict[View, GivenValues]
+    most_key: np.uint64 | None
 
     @classmethod
     def of(
@@ -464,12 +502,13 @@ class _Encoded:
         plan: SumsPlan,
         per_list: PerList | None = None,
         before: Before | None = None,
+        most_key: np.uint64 | None = None,
     ) -> "_Encoded":
         data = ranking.data
         _check_columns(data, plan)
-        codes = np.stack(
-            [_recoded(data, name, labels) for name, labels in plan.groups.items()], axis=1
-        )
+        codes = np.empty((data.n_rows, len(plan.groups)), dtype=np.int64)
+        for at, (name, labels) in enumerate(plan.groups.items()):
+            codes[:, at] = _recoded(data, name, labels)
         slots, order = ranking.slots(), canonical_slots(ranking)
         decided = () if plan.ks else plan.rule.decisions(ranking, ())
         everyone = np.ones(data.n_rows, dtype=bool)
@@ -480,17 +519,18 @@ class _Encoded:
             among = np.stack(parts, axis=1)
         undecided = np.zeros(plan.n_decisions)
         undecided[: len(decided)] = [each.undecided for each in decided]
-        keys, metrics = list_keys(data.qids), _metrics(ranking, plan)
+        keys, (metrics, quick) = list_keys(data.qids), _metrics(ranking, plan)
         old = None if before is None else before.ranking
         given = {v: given_values(ranking, plan, v, codes, old) for v in plan.views if v.values}
         return cls(
-            ranking, plan, keys, codes, slots, order, extra, among, undecided, metrics, per_list,
-            before, given,
+            ranking, plan, keys, codes, slots, order, extra, among, undecided, metrics, quick,
+            per_list, before, given, most_key,
         )  # fmt: skip
 
     def blocks(self) -> Iterator[slice]:
         """Yield runs of lists that are measured at once."""
-        for run in self.ranking.data.query_blocks(BLOCK):
+        # a block of a runner is not cut because of its last list
+        for run in self.ranking.data.query_blocks(2 * BLOCK):
             for begin in range(run.start, run.stop, LISTS_AT_ONCE):
                 yield slice(begin, min(begin + LISTS_AT_ONCE, run.stop))
 
@@ -504,10 +544,13 @@ class _Encoded:
         begin = here if self.slots.lo is None else self.slots.lo[rows] - first
         end = here + 1 if self.slots.hi is None else self.slots.hi[rows] - first
         shown = np.diff(offsets) if self.slots.shown is None else self.slots.shown[lists]
-        y = np.zeros(0) if data.y is None else np.asarray(data.y[order], dtype=np.float64)
-        codes, extra = self.codes[order], np.ascontiguousarray(self.extra[order])
-        ends = begin.astype(np.int64), end.astype(np.int64), shown.astype(np.int64)
-        return Block(offsets, *ends, y, codes, extra, self.among[order], self.keys[lists])
+        y = np.zeros(0) if data.y is None else np.asarray(data.y, dtype=np.float64).take(order)
+        extra, among = (
+            part.take(order, axis=0) if part.size else part[rows]
+            for part in (self.extra, self.among)
+        )
+        codes, shown = self.codes.take(order, axis=0), shown.astype(np.int64, copy=False)
+        return Block(offsets, begin, end, shown, y, codes, extra, among, self.keys[lists])
 
     def columns(
         self, lists: slice, block: Block
@@ -515,6 +558,7 @@ class _Encoded:
         """Return the columns of each list of a run, and the sums that have no columns."""
         columns, sums = _measured(block, self.plan)
         columns["metrics"] = self.metrics[lists]
+        measure_quick(block, self.quick, columns["metrics"])
         return columns, sums
 
     def measure(self, lists: slice) -> ListSums:
@@ -538,8 +582,9 @@ class _Encoded:
         moved, sums["moved"] = self._moved(lists)
         extremes = tuple(_extremes(plan, at, sample, columns) for at in range(len(plan.keys)))
         return ListSums(
-            plan, len(codes), len(sizes), sums, lengths, _people(codes, plan), sample.smallest(),
-            _rare(sample, plan, sums["totals"]), extremes, _few(sample.take(moved), sums), (),
+            plan, len(codes), len(sizes), sums, lengths, _people(codes, plan),
+            sample.smallest(self.most_key), _rare(sample, plan, sums["totals"]), extremes,
+            _few(sample.take(moved), sums), (),
             {view: self._view(view, lists, block) for view in plan.views},
         )  # fmt: skip
 
@@ -576,8 +621,11 @@ class _Encoded:
         return moved_rows(self.ranking, before, self.plan.cut).astype(np.int64)
 
 
-def _metrics(ranking: Ranking, plan: SumsPlan) -> np.ndarray:
-    """Return value, defined, d, its square and tested of the metrics of the plan, per list."""
+def _metrics(ranking: Ranking, plan: SumsPlan) -> tuple[np.ndarray, dict[int, tuple[int, int]]]:
+    """Return value, defined, d, its square and tested of the metrics of the plan, per list.
+
+    Those of `quick_metrics` are left 0 and returned beside, to be measured block by block.
+    """
     data = ranking.data
     found = np.zeros((data.n_queries, len(plan.metrics), 5))
     chosen: list[Metric] = [m for name in plan.metrics for m in parse_metrics(name)]
@@ -587,12 +635,16 @@ def _metrics(ranking: Ranking, plan: SumsPlan) -> np.ndarray:
     twins = dict(
         zip(of_groups, twin_means(of_groups, ranking, plan.n_twins, plan.seed), strict=True)
     )
-    for at, (metric, values) in enumerate(zip(chosen, measure(chosen, ranking), strict=True)):
+    quick = quick_metrics(chosen, data.y)
+    slow = [at for at in range(len(chosen)) if at not in quick]
+    several = measure([chosen[at] for at in slow], ranking)
+    for at, values in zip(slow, several, strict=True):
+        metric = chosen[at]
         metric.refuse_undefined(data, values)
         value = values.value
         mean = twins[metric] if isinstance(metric, GroupMetric) else np.full_like(value, np.nan)
         found[:, at] = tested_gaps(value[:, None], mean[:, None])[:, 0]
-    return found
+    return found, quick
 
 
 def _measured(block: Block, plan: SumsPlan) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -618,14 +670,17 @@ def _gaps(block: Block, plan: SumsPlan) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def _people(codes: np.ndarray, plan: SumsPlan) -> dict[tuple[int, ...], int]:
     """Return the number of people by label vector."""
-    mixed = np.zeros(len(codes), dtype=np.int64)
     widths = [len(labels) + 1 for labels in plan.groups.values()]
-    for at, width in enumerate(widths):
-        mixed = mixed * width + codes[:, at] + 1
     if np.prod(widths) <= BLOCK:
-        found = np.bincount(mixed)
+        from ..kernels.list_columns import count_vectors
+
+        found = np.zeros(np.prod(widths), dtype=np.int64)
+        count_vectors(codes, np.array(widths, dtype=np.int64), found)
         vectors, counts = np.flatnonzero(found), found[found > 0]
     else:
+        mixed = np.zeros(len(codes), dtype=np.int64)
+        for at, width in enumerate(widths):
+            mixed = mixed * width + codes[:, at] + 1
         vectors, counts = np.unique(mixed, return_counts=True)
     people = {}
     for vector, count in zip(vectors.tolist(), counts.tolist(), strict=True):
@@ -644,8 +699,8 @@ def _extremes(
     few = most_unequal(np.abs(columns["claims"][:, mine, 3]).max(axis=1) / sample.sizes)
     claims = columns["claims"][few, mine]
     differences = np.where(claims[:, :, 0] > 0, claims[:, :, 3], np.nan)
-    gaps = columns["gaps"][few][:, _targets_of(plan, plan.keys[at])]
-    values = np.where(gaps[:, :, 1] > 0, gaps[:, :, 0], np.nan)
+    wanted = np.ix_(few, np.array(_targets_of(plan, plan.keys[at]), dtype=np.int64))
+    values = np.where(columns["gaps"][(*wanted, 1)] > 0, columns["gaps"][(*wanted, 0)], np.nan)
     found = Extremes(sample.keys[few], sample.labels[few], sample.sizes[few], differences, values)
     return found.most()
 

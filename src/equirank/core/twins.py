@@ -44,6 +44,7 @@ def kernel_gaps(
         As in `measure_gaps`.
     """
     from ..kernels.gap_columns import measure_gaps
+    from ..kernels.packed_counts import MOST_PACKED
 
     wide = [1 + int(sizes[key]) if kind < 4 else 0 for kind, key in gaps]
     starts = np.concatenate([[0], np.cumsum(wide)]).astype(np.int64)
@@ -56,7 +57,7 @@ def kernel_gaps(
         *slots, keys, parts, width, sizes, sums,
         np.array([kind for kind, _ in gaps], dtype=np.int64),
         np.array([key for _, key in gaps], dtype=np.int64), starts, step, n_twins,
-        np.uint64(seed), values, means, pairs, others, first,
+        np.uint64(seed), values, means, pairs, others, first, MOST_PACKED,
     )  # fmt: skip
     return values, means, pairs, others
 

@@ -165,6 +165,8 @@ class LogColumns:
             raise DataError(
                 f"{piece.location(error.row)}: {role} ({name!r}) must be a number, got {error.got}"
             ) from None
+        if len(values) and _surely(role, values.min(), values.max()):
+            return values.astype(np.float64, copy=False)
         missing = np.isnan(values)
         if missing.any():
             if role != "relevance" or self.missing_relevance == "error":
@@ -184,6 +186,16 @@ class LogColumns:
         return self._numbers(piece, "score", self.roles.single["score"])
 
 
+def _surely(role: str, least: float, most: float) -> bool:
+    """Return whether numbers with these ends are present and in the range of their role.
+
+    One that is missing makes the ends NaN.
+    """
+    return (role == "score" and -np.inf < least <= most < np.inf) or (
+        role == "relevance" and 0.0 <= least <= most < np.inf
+    )
+
+
 def _list_labels(piece: LogPiece, name: str) -> Any:
     """Return a part of the list label of each row as int64 or text."""
     compute = require("pyarrow.compute", "data")
@@ -192,8 +204,9 @@ def _list_labels(piece: LogPiece, name: str) -> Any:
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
-    missing = column.is_null(nan_is_null=True)
-    if compute.any(missing).as_py():
+    may_miss = column.null_count > 0 or types.is_floating(kind)
+    missing = column.is_null(nan_is_null=True) if may_miss else None
+    if may_miss and compute.any(missing).as_py():
         row = compute.index(missing, True).as_py()
         raise DataError(f"{piece.location(row)}: query ({name!r}) must not be missing")
     if types.is_string(kind) or types.is_large_string(kind):

@@ -14,7 +14,7 @@ from ..core.environment import progress, require
 from ..core.errors import DataError
 from ..core.inputs import frozen
 from ..core.list_keys import list_keys
-from ..core.list_samples import ListSample
+from ..core.list_samples import MOST_LISTS, ListSample
 from ..core.list_sums import Before, ListSums, sum_lists
 from ..core.metric import GroupMetric, Metric
 from ..core.named_groups import named_groups
@@ -50,7 +50,7 @@ __all__ = [
 
 
 #: Most rows of a block, and bytes that a row needs while it is measured.
-BLOCK_ROWS, ROW_BYTES = 1 << 18, 400
+BLOCK_ROWS, ROW_BYTES = 1 << 17, 400
 #: Bytes of rows that are held at once, unless the caller says otherwise.
 MEMORY = 1 << 30
 
@@ -231,8 +231,8 @@ class LogMeasure:
         labels[:] = list(zip(*(part.tolist() for part in parts), strict=True))
         return frozen(labels)
 
-    def sums(self, block: ListBlock) -> ListSums:
-        """Return the sums of a block."""
+    def sums(self, block: ListBlock, most_key: np.uint64 | None = None) -> ListSums:
+        """Return the sums of a block, keeping no lists with a key above ``most_key``."""
         try:
             ranking = ordered(self.data(block), self.plan.ties, self.plan.rule)
             before = None
@@ -241,16 +241,22 @@ class LogMeasure:
                 if self.plan.position:
                     scores = counted_anew(scores, block.offsets)
                 before = before_of_scores(ranking, scores, self.plan)
-            return sum_lists(ranking, self.plan, self.per_list, before)
+            return sum_lists(ranking, self.plan, self.per_list, before, most_key)
         except DataError as error:
             first, last = label_of(block, 0), label_of(block, block.n_lists - 1)
             raise DataError(f"lists {first!r} to {last!r}: {error}") from None
 
     def of_rows(self, batches: Iterable[Any], n_jobs: int = 1) -> Iterator[ListSums]:
-        """Yield the sums of consecutive checked rows, whose lists are contiguous."""
+        """Yield the sums of consecutive checked rows, whose lists are contiguous.
+
+        Together they keep the lists with the smallest keys.
+        """
         blocks = whole_lists(batches, rows=self.rows, max_list_rows=self.max_list_rows)
+        smallest = _SmallestKeys()
         try:
-            yield from _threaded(self.sums, blocks, n_jobs)
+            for part in _threaded(lambda block: self.sums(block, smallest.most), blocks, n_jobs):
+                smallest.add(part.kept.keys)
+                yield part
         except ScatteredLists:
             raise DataError(
                 "the rows of each list must be adjacent after the survey, and a list returned; the "
@@ -265,6 +271,20 @@ class LogMeasure:
         """Return the sums of the whole lists of a piece, whose rows are in any order."""
         rows = sorted_rows(self.columns.checked(piece))
         return ListSums.total(self.of_rows(_sliced(rows, self.rows)))
+
+
+class _SmallestKeys:
+    """The smallest keys of the lists so far: a list above all of them is not kept in the end."""
+
+    def __init__(self) -> None:
+        self.keys = np.zeros(0, dtype=np.uint64)
+        self.most: np.uint64 | None = None
+
+    def add(self, keys: np.ndarray) -> None:
+        """Add the keys of the lists that a part keeps."""
+        self.keys = np.sort(np.concatenate([self.keys, keys]))[:MOST_LISTS]
+        if len(self.keys) == MOST_LISTS:
+            self.most = self.keys[-1]
 
 
 def before_of_scores(ranking: Ranking, scores: Any, plan: SumsPlan) -> Before:

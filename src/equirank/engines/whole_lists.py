@@ -59,7 +59,9 @@ def whole_lists(
         If a list has more than ``max_list_rows`` rows.
     """
     pending: list[Any] = []
-    waiting, enough, direction = 0, rows, 0
+    # a batch that is somewhat short is a block of its own, so that blocks are not twice as large
+    least = (rows + 1) // 2
+    waiting, enough, direction = 0, least, 0
     for batch in batches:
         if batch.num_rows == 0:
             continue
@@ -74,7 +76,7 @@ def whole_lists(
             yield ListBlock(block.rows.slice(0, begin), block.offsets[:-1])
         pending = [block.rows.slice(begin)]
         waiting = block.n_rows - begin
-        enough = max(rows, 2 * waiting)
+        enough = max(least, 2 * waiting)
     if pending:
         block, _ = _block(pending, direction)
         _check_lengths(block, max_list_rows)

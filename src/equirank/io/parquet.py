@@ -299,9 +299,12 @@ class BatchChunk:
             )
         coded = column if hasattr(column, "indices") else column.dictionary_encode()
         labels = self._values(name, coded)
-        codes = coded.indices.cast("int64").fill_null(-1).to_numpy(zero_copy_only=False)
+        indices = coded.indices.cast("int64")
+        if indices.null_count:
+            indices = indices.fill_null(-1)
+        codes = indices.to_numpy(zero_copy_only=False)
         missing = np.array([label is None or label != label for label in labels] + [False])
-        return np.where(missing[codes], -1, codes), labels
+        return np.where(missing[codes], -1, codes) if missing.any() else codes, labels
 
     def _values(self, name: str, coded: Any) -> list[Any]:
         """Return the labels of codes as Python values; raise for a date that Python lacks."""

@@ -5,6 +5,18 @@ import numpy as np
 from .compiled import compiled
 from .counted_random import below, key_of, random_bits
 from .list_columns import MOST_VECTORS, sort_cells
+from .packed_counts import (
+    MOST_PACKED,
+    MOST_PACKED_GRADES,
+    MOST_PACKED_ROWS,
+    count_slots,
+    group_sums_of_vectors,
+    mask_groups,
+    number_vectors,
+    pairs_of_vectors,
+    prefix_gaps_of_counts,
+    prefix_limits_of_counts,
+)
 
 __all__ = ["deal_labels", "measure_gaps", "write_tested"]
 
@@ -476,6 +488,7 @@ def measure_gaps(
     pairs: np.ndarray,
     pairs_with_others: np.ndarray,
     first: np.ndarray,
+    most_packed: int,
 ) -> None:
     """Measure the gaps of every list, and their means over random relabellings of it.
 
@@ -499,6 +512,8 @@ def measure_gaps(
         where it is defined, and the number of pairs.
     first : ndarray
         Number of the first group of each key.
+    most_packed : int
+        Most label vectors of a list that are counted in packed words (`MOST_PACKED` at most).
     """
     longest, most = 1, 1
     for q in range(len(offsets) - 1):
@@ -518,17 +533,31 @@ def measure_gaps(
     wrong, total = np.zeros((most + 1, most + 1)), np.zeros((most + 1, most + 1))
     sums, with_sums = np.zeros((n_keys, 4, most + 1)), np.zeros(n_keys, dtype=np.bool_)
     with_merit, with_pairs = np.zeros(n_keys, dtype=np.bool_), False
+    with_counts, with_grades = np.zeros(n_keys, dtype=np.bool_), False
     for j in range(n_gaps):
         with_pairs = with_pairs or kinds[j] >= 3
+        with_grades = with_grades or kinds[j] >= 2
         with_sums[gap_keys[j]] |= kinds[j] == 0 or kinds[j] == 2
         with_merit[gap_keys[j]] |= kinds[j] == 2
+        with_counts[gap_keys[j]] |= kinds[j] == 2 or kinds[j] == 3
     seen = np.zeros((most + 1 if with_pairs else 1, max(longest, most, MOST_GRADES) + 2))
     counts = np.zeros(values.shape[1])
     table = _code_table(n_single, width, parts)
     tally = np.zeros(table.shape[1] if table.shape[1] <= MOST_TALLIED else 0, dtype=np.int64)
-    weights = np.zeros(longest + 1)
+    weights, first_cut = np.zeros(longest + 1), 2 if step == 1 else step
     for cut in range(2, longest + 1):
         weights[cut] = 1.0 / np.log2(cut)
+    alone = discount_sums[1:] - discount_sums[:-1]
+    # of label vectors in packed words
+    number, few = np.zeros(len(tally), dtype=np.uint8), np.zeros(longest, dtype=np.uint8)
+    small, hand = np.zeros(longest, dtype=np.uint8), np.zeros(longest, dtype=np.uint8)
+    code_of, people = np.zeros(MOST_PACKED, dtype=np.int64), np.zeros(MOST_PACKED)
+    group, exposures = np.zeros((n_keys, MOST_PACKED), dtype=np.uint32), np.zeros((2, MOST_PACKED))
+    masks, rows = np.zeros((n_keys, most + 1), np.uint64), np.zeros((4, most + 1), np.uint64)
+    lower = np.zeros(MOST_PACKED_GRADES + 1, dtype=np.uint64)
+    better, merits = np.zeros((4, MOST_PACKED), np.uint64), np.zeros(MOST_PACKED_GRADES)
+    prefixes, in_block = np.zeros((2, longest + 1), dtype=np.uint64), np.zeros(longest + 1)
+    below_grade = np.zeros((n_keys, most + 1, MOST_PACKED_GRADES + 1))
     for q in range(len(offsets) - 1):
         s, n = offsets[q], offsets[q + 1] - offsets[q]
         unknown = tied = False
@@ -536,7 +565,11 @@ def measure_gaps(
             b, e = begin[s + i] - s, end[s + i] - s
             block[i] = e
             tied = tied or e - b > 1
-            exposure[i] = (discount_sums[e] - discount_sums[b]) / (e - b) if i < shown[q] else 0.0
+            exposure[i] = alone[b]
+            if e - b > 1:
+                exposure[i] = (discount_sums[e] - discount_sums[b]) / (e - b)
+            if i >= shown[q]:
+                exposure[i] = 0.0
             mine[i] = y[s + i] if len(y) else 0.0
             mixed, mask = 0, 0
             for a in range(n_single):
@@ -544,9 +577,24 @@ def measure_gaps(
                 mask = 2 * mask + (1 if codes[s + i, a] < 0 else 0)
             vector[i] = mixed
             unknown = unknown or mask > 0
-        n_grades = _grades(mine, n, grade) if with_pairs else 0
+        n_grades = _grades(mine, n, grade) if with_grades else 0
+        packed = n <= MOST_PACKED_ROWS and len(tally) > 0 and n_grades <= MOST_PACKED_GRADES
+        if packed:
+            n_vectors = number_vectors(n, vector, tally, number, code_of, people)
+            packed = n_vectors <= most_packed
+        if packed:
+            mask_groups(n_vectors, code_of, people, table, sizes, group, masks, size)
+            n_cuts = max(0, (shown[q] - first_cut) // step + 1)
+            for i in range(n):
+                few[i] = number[vector[i]]
+            for i in range(n if with_grades else 0):
+                small[i] = grade[i]
+                merits[grade[i]] = mine[i]
+        drawn = few
         for draw in range(n_twins + 1):
-            if draw == 0:
+            if draw == 0 and packed:
+                drawn = few
+            elif draw == 0:
                 _codes(n, vector, same, n_single, width, parts, table, code)
                 for k in range(n_keys):
                     size[k] = 0.0
@@ -557,22 +605,60 @@ def measure_gaps(
                     n_cells = _sorted_vectors(
                         n, vector, n_single, width, unknown, tally, cell, order, ends, dealt
                     )
+                    for i in range(n if packed else 0):
+                        hand[i] = number[dealt[i]]
                 key = key_of(key_of(seed, keys[q]), np.uint64(draw))
-                _relabel(dealt, ends, n_cells, key)
-                _codes(n, dealt, order if unknown else same, n_single, width, parts, table, code)
+                if packed:
+                    _relabel(hand, ends, n_cells, key)
+                    drawn = hand
+                    for i in range(n if unknown else 0):
+                        few[order[i]] = hand[i]
+                    if unknown:
+                        drawn = few
+                else:
+                    _relabel(dealt, ends, n_cells, key)
+                    here_order = order if unknown else same
+                    _codes(n, dealt, here_order, n_single, width, parts, table, code)
+            if packed:
+                count_slots(
+                    n, block, tied, drawn, small, with_grades, exposure, first_cut, step, n_cuts,
+                    exposures, lower, better, prefixes, in_block,
+                )  # fmt: skip
             for k in range(n_keys):
-                if with_sums[k]:
+                if packed:
+                    group_sums_of_vectors(
+                        n_vectors, sizes[k], group[k], exposures, masks[k], lower, merits,
+                        n_grades if with_counts[k] or draw == 0 else 0, below_grade[k], sums[k],
+                    )  # fmt: skip
+                elif with_sums[k]:
                     _group_sums(n, code[k], sizes[k], exposure, mine, with_merit[k], sums[k])
             for j in range(n_gaps):
                 k, at = gap_keys[j], first_target[j]
                 here = sizes[k]
-                if kinds[j] == 4:
-                    if draw == 0:
+                if kinds[j] >= 3 and (kinds[j] == 3 or draw == 0):
+                    if packed:
+                        pairs_of_vectors(
+                            n_vectors, here, group[k], masks[k], tied, better, n_grades,
+                            below_grade[k], rows, wrong, total,
+                        )  # fmt: skip
+                    else:
                         _count_pairs(n, block, code[k], here, grade, n_grades, seen, wrong, total)
+                    if draw == 0:
                         _add_pairs(here, wrong, total, first[k], pairs, pairs_with_others)
+                if kinds[j] == 4:
                     continue
                 if kinds[j] == 0:
                     _exposure_gaps(here, sums[k], size[k], out)
+                elif kinds[j] == 1 and packed:
+                    if draw == 0:
+                        n_known[j] = prefix_limits_of_counts(
+                            here, masks[k], prefixes, in_block, n_cuts, first_cut, step, weights,
+                            ROUNDING, size[k], known[j], worst[j], work[0],
+                        )  # fmt: skip
+                    prefix_gaps_of_counts(
+                        here, masks[k], prefixes, in_block, n_cuts, first_cut, step, weights,
+                        known[j], worst[j], size[k], n_known[j], out,
+                    )  # fmt: skip
                 elif kinds[j] == 1:
                     if draw == 0:
                         n_known[j] = _prefix_limits(
@@ -585,7 +671,6 @@ def measure_gaps(
                 elif kinds[j] == 2:
                     _merit_ratios(here, sums[k], out)
                 else:
-                    _count_pairs(n, block, code[k], here, grade, n_grades, seen, wrong, total)
                     _pair_gaps(here, wrong, total, out)
                 for t in range(here + 1):
                     if draw == 0:
@@ -594,8 +679,6 @@ def measure_gaps(
                     elif not np.isnan(out[t]):
                         twins[q, at + t] += out[t]
                         counts[at + t] += 1.0
-                if draw == 0 and kinds[j] == 3:
-                    _add_pairs(here, wrong, total, first[k], pairs, pairs_with_others)
         for t in range(values.shape[1]):
             twins[q, t] = twins[q, t] / counts[t] if counts[t] > 0 else np.nan
 

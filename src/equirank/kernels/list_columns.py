@@ -12,13 +12,31 @@ import numpy as np
 
 from .column_names import CLAIM_COLUMNS, TOTAL_COLUMNS
 from .compiled import compiled
-from .shuffle_moments import add_means, add_moments, add_position_moments, find_compared
+from .length_moments import (
+    add_lengths,
+    add_position_terms,
+    add_products,
+    add_whole_terms,
+    fits_tables,
+    length_tables,
+    weigh_groups,
+)
+from .shuffle_moments import add_means, add_moments, add_position_moments, centre, find_compared
 
-__all__ = ["MOST_VECTORS", "add_to_buckets", "canonical_order", "measure_lists", "sort_cells"]
+__all__ = [
+    "MOST_VECTORS",
+    "add_to_buckets",
+    "canonical_order",
+    "count_vectors",
+    "measure_lists",
+    "sort_cells",
+]
 
 
 #: Most label vectors that are looked up in a table; beyond, every slot counts as one of its own.
 MOST_VECTORS = 1 << 14
+#: Most tied rows that are sorted by insertion.
+FEW_TIED = 16
 #: A number of people below this is that of none; the least is 1 over the length of a prefix.
 ROUNDING = 1e-7
 
@@ -30,7 +48,14 @@ def canonical_order(order: np.ndarray, end: np.ndarray, y: np.ndarray) -> np.nda
     i = 0
     while i < len(order):
         stop = end[i]
-        if stop - i > 1:
+        if 1 < stop - i <= FEW_TIED:
+            for j in range(i + 1, stop):
+                at, row = j, order[j]
+                while at > i and y[found[at - 1]] < y[row]:
+                    found[at] = found[at - 1]
+                    at -= 1
+                found[at] = row
+        elif stop - i > 1:
             by = np.argsort(-y[order[i:stop]], kind="mergesort")
             for j in range(stop - i):
                 found[i + j] = order[i + by[j]]
@@ -656,8 +681,12 @@ def measure_lists(
     pairs, known_pairs = columns[:, :2].copy(), known_columns[:, :2].copy()
     n_places = min(longest, grid[-1]) if len(grid) else 0
     places, place_ends = np.zeros((n_groups, n_places + 1)), np.zeros((n_groups + 1, n_places + 1))
+    by_length = not trend and fits_tables(n_groups, longest, len(given))
+    tables = length_tables(by_length, n_groups, longest, len(given), n_strata)
+    lists_of = np.zeros(longest + 1, dtype=np.int64)
     for q in range(n_lists):
         s, n = offsets[q], offsets[q + 1] - offsets[q]
+        length = n
         tied = _fill(begin, end, s, n, shown[q], extra, discount_sums, ks, values)
         n_vectors = _find_vectors(
             n, codes[s : s + n], parts, width, first, table, mixed, vector, people, pattern, labels,
@@ -684,6 +713,32 @@ def measure_lists(
             n, n_vectors, vector_sums, people, group, scale if known else 0.0, first, sums, whole,
             lost, totals[q], claims[q], decided, unknown,
         )  # fmt: skip
+        if len(grid):
+            if known and shown[q] == length and length <= n_places:
+                _count_places(
+                    end, s, length, tied, vector, group, totals[q], first, inside_block, places,
+                    place_ends,
+                )  # fmt: skip
+            else:
+                _add_prefixes(
+                    end, s, shown[q], vector, group, totals[q], first, grid, before, inside_block,
+                    prefix_groups, prefix_keys,
+                )  # fmt: skip
+            _add_ties(begin, end, s, length, shown[q], tied, ks, ties)
+        if by_length and known:
+            usual = not tied and shown[q] == length and len(inside) == 0 and extra.shape[1] == 0
+            lists_of[length] += 1 if usual else 0
+            weigh_groups(claims[q], tables[4])
+            add_whole_terms(n, n_vectors, people, group, tables, length if usual else 0)
+            if not usual:
+                centre(True, order[:n], values, every[:n_plain], *work[:4])
+                add_products(tables, 0, scale, *work[1:4], covariance, third[0], fourth[0])
+            if len(given):
+                add_position_terms(
+                    n, n_vectors, people, vector, group, labels, values[0], length, mine, limits,
+                    cell, given, used, left_out, width, first, scale, tables, adjusted[q],
+                )  # fmt: skip
+            continue
         count = find_compared(
             claims[q], first, scale if known else 1.0, here, key_of, place_of, weight
         )
@@ -719,21 +774,28 @@ def measure_lists(
                 left_out[d], 2, here[:count], key_of, place_of, weight, work, adjusted[q, d],
                 given_covariance[d], third[1 + d], fourth[1 + d],
             )  # fmt: skip
-        if len(grid):
-            n = offsets[q + 1] - s
-            if known and shown[q] == n and n <= n_places:
-                _count_places(
-                    end, s, n, tied, vector, group, totals[q], first, inside_block, places,
-                    place_ends,
-                )  # fmt: skip
-            else:
-                _add_prefixes(
-                    end, s, shown[q], vector, group, totals[q], first, grid, before, inside_block,
-                    prefix_groups, prefix_keys,
-                )  # fmt: skip
-            _add_ties(begin, end, s, n, shown[q], tied, ks, ties)
+    for length in range(1, longest + 1 if by_length else 1):
+        if lists_of[length]:
+            _fill(
+                np.arange(length), np.arange(1, length + 1), 0, length, length,
+                np.zeros((length, 0)), discount_sums, ks, values,
+            )  # fmt: skip
+            centre(True, order[:length], values, every[:n_plain], *work[:4])
+            add_products(tables, length, 1.0 / length, *work[1:4], covariance, third[0], fourth[0])
+    if by_length:
+        add_lengths(tables, given_covariance, third[1:], fourth[1:])
     if len(grid):
         _prefixes_of_places(places, place_ends, first, grid, prefix_groups, prefix_keys)
+
+
+@compiled(reordered=True)
+def count_vectors(codes: np.ndarray, widths: np.ndarray, counts: np.ndarray) -> None:
+    """Count the label vectors of rows; labels of an attribute are -1 up to its width less 2."""
+    for i in range(len(codes)):
+        mixed = 0
+        for a in range(codes.shape[1]):
+            mixed = mixed * widths[a] + codes[i, a] + 1
+        counts[mixed] += 1
 
 
 @compiled(reordered=True)

@@ -9,13 +9,36 @@ __all__ = ["largest_of_lists", "sort_lists"]
 
 #: Rows that are sorted by insertion before they are merged.
 RUN = 16
+#: Most rows of a list whose places are counted: all pairs are compared, without branches.
+MOST_COUNTED = 128
+
+
+@compiled
+def _count_places(keys: np.ndarray, first: int, taken: np.ndarray, order: np.ndarray) -> bool:
+    """Write the rows of a list in their places, and return whether no key is NaN.
+
+    The place of a row is the number of higher keys, and of earlier rows with the same key, which
+    ``taken`` counts.
+    """
+    n = len(keys)
+    for i in range(n):
+        if keys[i] != keys[i]:
+            return False
+        taken[i] = 0
+    for i in range(n):
+        key, place = keys[i], 0
+        for j in range(n):
+            place += 1 if keys[j] > key else 0
+        order[place + taken[place]] = first + i
+        taken[place] += 1
+    return True
 
 
 @compiled
 def sort_lists(keys: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     """Return the rows of each list sorted by key, highest first and NaN last; the sort is stable.
 
-    Runs of rows are sorted by insertion, then merged.
+    In short lists places are counted. In others runs of rows are sorted by insertion, then merged.
     """
     longest = 0
     for q in range(len(offsets) - 1):
@@ -25,6 +48,8 @@ def sort_lists(keys: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     row, other_row = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
     for q in range(len(offsets) - 1):
         s, n = offsets[q], offsets[q + 1] - offsets[q]
+        if n <= MOST_COUNTED and _count_places(keys[s : s + n], s, row, order[s : s + n]):
+            continue
         for begin in range(0, n, RUN):
             for i in range(begin, min(begin + RUN, n)):
                 value = keys[s + i]

@@ -8,7 +8,7 @@ import numpy as np
 
 from .compiled import compiled
 
-__all__ = ["add_means", "add_moments", "add_position_moments", "find_compared"]
+__all__ = ["add_means", "add_moments", "add_position_moments", "centre", "find_compared"]
 
 
 @compiled(reordered=True)
@@ -52,7 +52,7 @@ def find_compared(
 
 
 @compiled(reordered=True)
-def _centre(
+def centre(
     plain: bool,
     order: np.ndarray,
     values: np.ndarray,
@@ -248,7 +248,7 @@ def add_moments(
     for c in range(len(ends)):
         stop = ends[c]
         size = stop - start
-        _centre(plain, order[start:stop], values, active, centred, spread, power3, power4)
+        centre(plain, order[start:stop], values, active, centred, spread, power3, power4)
         n_touched = 0
         for at in range(start, stop):
             v = vector[at if plain else order[at]]
