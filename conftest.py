@@ -12,8 +12,9 @@ import re
 
 import pytest
 
-# Each core has a test process. More threads in one would only wait for each other, most of them in
-# a loop; a test of several threads asks for them. Read when a library is loaded, also by children.
+# Each core has a test process, so other threads wait; by default those of OpenMP do so in a loop.
+# A test of several threads asks for them. Read when a library is loaded, also by child processes.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
