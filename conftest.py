@@ -1,10 +1,22 @@
-"""Skip tests and docstring examples that need an optional package which is not installed."""
+"""What holds for all tests: one thread per process, and packages that may be missing.
+
+A test or an example of a docstring that needs an optional package is skipped if the package is not
+installed.
+"""
 
 import doctest
+import gc
 import importlib.util
+import os
 import re
 
 import pytest
+
+# Each core has a test process, so other threads wait; by default those of OpenMP do so in a loop.
+# A test of several threads asks for them. Read when a library is loaded, also by child processes.
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")
+for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(name, "1")
 
 # The packages of the extras in pyproject.toml, by the names they are imported by.
 OPTIONAL = {
@@ -66,3 +78,14 @@ def pytest_make_collect_report(collector):
     if report.failed and MISSING:
         skip_if_missing(report, report.longreprtext)
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Keep the tests themselves out of garbage collection, whose cost is that of all objects."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()

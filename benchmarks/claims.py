@@ -102,9 +102,9 @@ def varying(rng: np.random.Generator) -> dict[str, Any]:
     }
 
 
-def unknown(rng: np.random.Generator) -> dict[str, Any]:
+def unknown(rng: np.random.Generator, attributes: int = 2) -> dict[str, Any]:
     """Draw labels of which a fifth is unknown, more among those ranked first."""
-    given = lottery(rng, lists=10, attributes=2)
+    given = lottery(rng, lists=10, attributes=attributes)
     for name, labels in given["sensitive_features"].items():
         missing = rng.random(len(labels)) < 0.05 + 0.3 * given["score"]
         given["sensitive_features"][name] = np.where(missing, None, labels.astype(object))
@@ -138,9 +138,9 @@ def changed(rng: np.random.Generator, swaps: bool) -> dict[str, Any]:
     return given | {"_after": after, "_blocks": ("iii",)}
 
 
-def recorded(rng: np.random.Generator) -> dict[str, Any]:
+def recorded(rng: np.random.Generator, attributes: int = 2) -> dict[str, Any]:
     """Draw decisions at random, some of them not recorded, at rates that vary between lists."""
-    given = lottery(rng, lists=8, groups=3, attributes=2)
+    given = lottery(rng, lists=8, groups=3, attributes=attributes)
     rate = rng.uniform(0.05, 0.5, 8)[given["qid"]]
     hired = np.where(rng.random(len(rate)) < rate, "yes", "no").astype(object)
     hired[rng.random(len(rate)) < 0.1] = None

@@ -131,17 +131,15 @@ class Shuffles:
             self.mean_parts[at] = weight * mean
         self.total, self.mean = self.parts.sum(axis=0), self.mean_parts.sum(axis=0)
         self.deviation = np.sqrt(np.where(variance > 1e-16, variance, 0.0))
-        self.file, self.side = file, side
+        self.side = side
+        self.people = np.zeros((len(self.used), file.n))
+        for at, q in enumerate(self.used):
+            self.people[at, file.lists[q]] = 1.0
 
     def drawn(self, order):
         """The statistics if person i has the label of person ``order[i]``, per list."""
         inside = self.side[order] == 1
-        return np.array(
-            [
-                self.coefficient[people][inside[people]].sum(axis=0) - self.constant[at]
-                for at, people in enumerate(self.file.lists[q] for q in self.used)
-            ]
-        )
+        return self.people @ (self.coefficient * inside[:, None]) - self.constant
 
 
 def orders(rng, file, cells, draws):
@@ -174,22 +172,18 @@ def bootstrap_t(x, y, level, boots, rng, logarithm=False):
     """Bootstrap-t interval of sum(x) / sum(y) over lists."""
 
     def estimate(rows):
-        theta = x[rows].sum() / y[rows].sum() if y[rows].sum() else NAN
-        error = (
-            sqrt(((x[rows] - theta * y[rows]) ** 2).sum()) / y[rows].sum()
-            if theta == theta
-            else NAN
-        )
+        top, bottom = x[rows].sum(axis=-1), y[rows].sum(axis=-1)
+        theta = top / bottom
+        error = np.sqrt(((x[rows] - theta[..., None] * y[rows]) ** 2).sum(axis=-1)) / bottom
         if logarithm:
-            return (log(theta), error / theta) if theta > 0 else (NAN, NAN)
+            positive = np.where(theta > 0, theta, NAN)
+            return np.log(positive), error / positive
         return theta, error
 
-    theta, error = estimate(np.arange(len(x)))
-    t = []
-    for _ in range(boots):
-        drawn, spread = estimate(rng.integers(0, len(x), len(x)))
-        t.append((drawn - theta) / spread if spread else NAN)
-    t = np.array(t)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        theta, error = (part[0] for part in estimate(np.arange(len(x))[None]))
+        drawn, spread = estimate(rng.integers(0, len(x), (boots, len(x))))
+        t = np.where(spread != 0, (drawn - theta) / spread, NAN)
     upper = np.quantile(np.where(np.isnan(t), np.inf, t), (1 + level) / 2)
     lower = np.quantile(np.where(np.isnan(t), -np.inf, t), (1 - level) / 2)
     low, high = theta - upper * error, theta - lower * error

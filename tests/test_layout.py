@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,7 @@ def name_of(path):
     return path.relative_to(ROOT).as_posix()
 
 
+@cache
 def tree_of(path):
     return ast.parse(path.read_text(encoding="utf-8"))
 

@@ -1,6 +1,7 @@
 """Long data are measured in runs of queries; where the runs are cut must not matter."""
 
 import warnings
+from functools import cache
 
 import numpy as np
 import pytest
@@ -18,14 +19,16 @@ def values_of(metric, ranking):
         return metric.per_query(ranking)
 
 
+@cache
 def rankings():
     """Return rankings by score, by position with rows not shown, and by several draws."""
     options = {"labels": "abc", "shares": (0.3, 0.3, 0.4), "most": 12}
     batch = make_batch(60, seed=1, **options)
-    for ties in ("average", "stable"):
-        yield Ranking.from_scores(batch.data(), batch.score, ties=ties)
-    yield make_drawn(60, 1, seed=2, **options).ranking
-    yield make_drawn(60, 3, seed=3, weights="query", **options).ranking
+    return (
+        *(Ranking.from_scores(batch.data(), batch.score, ties=t) for t in ("average", "stable")),
+        make_drawn(60, 1, seed=2, **options).ranking,
+        make_drawn(60, 3, seed=3, weights="query", **options).ranking,
+    )
 
 
 @pytest.mark.slow

@@ -69,14 +69,25 @@ def expected_cell(n1: np.ndarray, n2: np.ndarray, m: np.ndarray, odds: float) ->
     return np.clip(cell, np.maximum(m - n2, 0.0), np.minimum(n1, m))
 
 
-def _stirling_error(n: np.ndarray) -> np.ndarray:
-    """Return ``log n! - log(sqrt(2 pi n) (n/e)^n)``."""
-    small = n < len(STIRLING)
+def _stirling_series(n: np.ndarray) -> np.ndarray:
     inverse = 1.0 / np.maximum(n, 1.0)
     square = inverse * inverse
     series = 1 / 1260 - square * (1 / 1680 - square * (1 / 1188 - square * (691 / 360360)))
-    series = inverse * (1 / 12 - square * (1 / 360 - square * series))
-    return np.where(small, STIRLING[np.where(small, n, 0).astype(np.int64)], series)
+    return np.asarray(inverse * (1 / 12 - square * (1 / 360 - square * series)))
+
+
+#: Errors of Stirling's formula for the numbers of most tables.
+STIRLING_TABLE = np.concatenate([STIRLING, _stirling_series(np.arange(len(STIRLING), 4096.0))])
+
+
+def _stirling_error(n: np.ndarray) -> np.ndarray:
+    """Return ``log n! - log(sqrt(2 pi n) (n/e)^n)`` of whole numbers."""
+    small = n < len(STIRLING_TABLE)
+    if small.all():
+        return STIRLING_TABLE[n.astype(np.int64)]
+    return np.where(
+        small, STIRLING_TABLE[np.where(small, n, 0).astype(np.int64)], _stirling_series(n)
+    )
 
 
 def _deviance(x: np.ndarray, mean: np.ndarray) -> np.ndarray:
@@ -85,7 +96,8 @@ def _deviance(x: np.ndarray, mean: np.ndarray) -> np.ndarray:
     square = relative * relative
     total = np.zeros_like(relative)
     for j in range(10, 0, -1):
-        total = square * (1.0 / (2 * j + 1) + total)
+        total += 1.0 / (2 * j + 1)
+        total *= square
     near = (x - mean) * relative + 2.0 * x * relative * total
     return np.where(np.abs(relative) < 0.1, near, x * np.log(x / mean) + mean - x)
 

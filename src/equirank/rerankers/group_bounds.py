@@ -10,6 +10,7 @@ import numpy as np
 from ..core.attribute import Attribute
 from ..core.data import RankingData
 from ..core.errors import DataError
+from ..core.inputs import frozen
 from ..core.params import Check, Label, Number, Vector
 
 __all__ = [
@@ -348,10 +349,13 @@ class TableBounds(StatedBounds):
         """Return for each list whether the bounds hold, given the group at each position."""
         from ..kernels.prefix_lists import tables_hold
 
-        none = np.zeros((0, 0), dtype=np.int32)
-        least = none if self.least is None else self.least
-        most = none if self.most is None else self.most
-        return tables_hold(codes, offsets, least, most, self.start, self.lengths)
+        none = np.zeros((0, 0))
+        # One type of each, so one compiled function.
+        least, most = (
+            np.ascontiguousarray(none if table is None else table, dtype=np.int64)
+            for table in (self.least, self.most)
+        )
+        return tables_hold(codes, frozen(offsets), least, most, self.start, self.lengths)
 
     def binding(self, codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
         """Return for each list whether a prefix has a minimum above 0 or a maximum below it."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..core.attribute import Attribute
 from ..core.errors import DataError, EquirankWarning, InfeasibleError, outer_stacklevel
+from ..core.inputs import frozen
 from ..core.label_probability import GroupProbability, depth_by_value, group_probability
 from ..core.params import Check, Choice, Integer, Label, Number, Optional
 from ..core.random import RandomState
@@ -301,7 +302,8 @@ class Guaranteed(ListedReranker):
         shown = slots.sizes if slots.shown is None else slots.shown
         limit = self._limit(ranking, shown)
         codes = groups.codes[slots.order]
-        return Pool(ranking, slots.order, slots.offsets, shown, limit, groups, codes)
+        # Frozen offsets, also of lists that hide nothing: one type, so one compiled function.
+        return Pool(ranking, slots.order, frozen(slots.offsets), shown, limit, groups, codes)
 
     def _check_guesses(self, ranking: Ranking, by: Any) -> None:
         """Warn if probabilities or errors of labels are known, which known labels replace."""
@@ -377,7 +379,7 @@ def _with_fixed(pool: Pool) -> Pool:
     return replace(
         pool,
         order=pool.order[known],
-        offsets=before[pool.offsets],
+        offsets=frozen(before[pool.offsets]),
         shown=before[begin + pool.shown] - before[begin],
         limit=before[begin + pool.limit] - before[begin],
         codes=pool.codes[known],

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from ..core.errors import EquirankWarning
+from ..core.inputs import frozen
 from ..core.label_probability import group_probability
 from ..core.ranking import Ranking
 from ..core.reranker import ORDER_TARGETS, Control
@@ -30,8 +31,9 @@ def fill(reranker: Any, pool: Pool, shares: np.ndarray, rule: str) -> np.ndarray
     from ..kernels import group_queues
 
     chosen, missed = group_queues.det_greedy(
-        pool.codes, pool.offsets, pool.shown, pool.limit, shares, getattr(group_queues, rule)
-    )
+        pool.codes, pool.offsets, pool.shown, pool.limit, frozen(shares),
+        getattr(group_queues, rule),
+    )  # fmt: skip
     late = np.flatnonzero(missed)
     if len(late):
         query = pool.ranking.data.qids[late[:1]].tolist()[0]
@@ -177,7 +179,7 @@ class DetConstSort(ShareReranker):
     def _chosen(self, pool: Pool, shares: np.ndarray) -> np.ndarray:
         from ..kernels.group_queues import det_const_sort
 
-        return det_const_sort(pool.codes, pool.offsets, pool.shown, pool.limit, shares)
+        return det_const_sort(pool.codes, pool.offsets, pool.shown, pool.limit, frozen(shares))
 
 
 class DetGreedy(ShareReranker):

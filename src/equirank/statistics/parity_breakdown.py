@@ -368,8 +368,13 @@ def _tipping(model: LabelModel, code: int, centred: np.ndarray, sure: float) -> 
         return {"tipping_share": NONE, "expected_share": expected}
     begin = turns[np.abs(grid[turns] + grid[turns + 1]).argmin()]
     low, high = float(grid[begin]), float(grid[begin + 1])
+    at_low = value(low)
     for _ in range(50):
         middle = (low + high) / 2.0
-        low, high = (low, middle) if value(low) * value(middle) <= 0 else (middle, high)
+        at_middle = value(middle)
+        if at_low * at_middle <= 0:
+            high = middle
+        else:
+            low, at_low = middle, at_middle
     share = float(divide(shares(high) @ number, number.sum()))
     return {"tipping_share": share, "expected_share": expected}

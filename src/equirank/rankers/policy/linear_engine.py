@@ -8,6 +8,7 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from ...core.data import RankingData
+from ...core.inputs import frozen
 from ...core.random import generator
 from ...kernels.policy_gradient import batch_gradient, train_in_turn
 from .rewards import Rewards
@@ -26,14 +27,17 @@ class LinearEngine:
     def __init__(self, data: RankingData, reward: Rewards, settings: dict[str, Any]) -> None:
         self.data, self.reward, self.settings = data, reward, settings
         X = np.ascontiguousarray(data.X)
-        self.X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
+        # Frozen whoever made them: one type of argument, so one compiled function.
+        self.X = frozen(X if X.dtype in (np.float32, np.float64) else X.astype(np.float64))
         start = generator(settings["seed"], 0).uniform(-1e-3, 1e-3, self.X.shape[1])
         self.coef = np.asarray(start, dtype=self.X.dtype)
         self.first, self.second = np.zeros_like(self.coef), np.zeros_like(self.coef)
         self.step = 0
         self.facts = np.zeros((data.n_queries, 3))
         weight = data.query_weight
-        self.query_weight = np.ones(data.n_queries) if weight is None else np.asarray(weight, float)
+        self.query_weight = frozen(
+            np.ones(data.n_queries) if weight is None else np.asarray(weight, float)
+        )
 
     def epoch(self, number: int) -> Iterator[int]:
         """Process all lists once in random order; yield the number of lists of each chunk."""
