@@ -568,7 +568,7 @@ def _extremes(
     few = most_unequal(np.abs(columns["claims"][:, mine, 3]).max(axis=1) / sample.sizes)
     claims = columns["claims"][few, mine]
     differences = np.where(claims[:, :, 0] > 0, claims[:, :, 3], np.nan)
-    wanted = np.ix_(few, _targets_of(plan, plan.keys[at]))
+    wanted = np.ix_(few, np.array(_targets_of(plan, plan.keys[at]), dtype=np.int64))
     values = np.where(columns["gaps"][(*wanted, 1)] > 0, columns["gaps"][(*wanted, 0)], np.nan)
     found = Extremes(sample.keys[few], sample.labels[few], sample.sizes[few], differences, values)
     return found.most()
