@@ -67,7 +67,7 @@ def test_vectors_are_numbered_in_the_order_of_their_codes():
     assert not tally.any()
 
 
-@pytest.mark.parametrize("unknown", [0.0, 0.1])
+@pytest.mark.parametrize("unknown", [0.0, 0.1, 0.6])
 @pytest.mark.parametrize("step", [1, 4, 10])
 @pytest.mark.parametrize("levels", [12, 10**9])
 @pytest.mark.parametrize("grades", [0, 5, 9, 300])
