@@ -11,9 +11,10 @@ import numpy as np
 
 from equirank import as_ranking_data, audit, evaluate
 from equirank.core.closed_shuffles import ClosedShuffles, ClosedValues
-from equirank.core.list_sums import Before, ListSums, sum_data, sum_lists
+from equirank.core.list_sums import ListSums
 from equirank.core.ranking import Ranking
 from equirank.core.shuffles import normal_p, shuffle_labels
+from equirank.core.summed_lists import Before, sum_data, sum_lists
 from equirank.core.sums_plan import SumsPlan, Survey
 from equirank.kernels.discounts import discounts
 

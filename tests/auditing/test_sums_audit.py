@@ -7,9 +7,10 @@ from equirank import AuditResult, DataError, as_ranking_data, audit, audit_sums
 from equirank.auditing import source_plans as module
 from equirank.core import list_samples, list_sums
 from equirank.core.closed_shuffles import ClosedShuffles, ClosedValues
-from equirank.core.list_sums import Before, ListSums, sum_data
+from equirank.core.list_sums import ListSums
 from equirank.core.ranking import Ranking
 from equirank.core.shuffles import normal_p
+from equirank.core.summed_lists import Before, sum_data
 from equirank.core.sums_plan import SumsPlan, Survey
 
 #: What is estimated, by table; intervals and p-values are compared by their own tests.

@@ -6,8 +6,8 @@ from scipy import stats
 
 from equirank import DataError, as_ranking_data, audit, audit_sums
 from equirank.auditing.unpaired_claims import _welch
-from equirank.core.list_sums import sum_data
 from equirank.core.shuffles import holm, normal_p
+from equirank.core.summed_lists import sum_data
 
 QUICK = {"n_boot": 50, "n_permutations": 199, "cross": False, "sensitive": ["sex"]}
 

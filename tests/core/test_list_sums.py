@@ -11,10 +11,12 @@ from equirank.auditing.measures import GroupTotals, list_differences
 from equirank.core import sums_views
 from equirank.core.block_columns import prefix_grid
 from equirank.core.evaluation import Result
-from equirank.core.list_sums import ListSums, list_columns, sum_data, sum_lists
+from equirank.core.list_keys import list_keys
+from equirank.core.list_sums import ListSums
 from equirank.core.metric import measure, permuted
 from equirank.core.outcomes import DecisionRule
 from equirank.core.shuffles import shuffle_labels
+from equirank.core.summed_lists import list_columns, sum_data, sum_lists
 from equirank.core.sums_plan import SumsPlan, Survey
 from equirank.core.sums_views import margins_of
 from equirank.metrics import (
@@ -499,7 +501,7 @@ def test_samples_have_bounds(monkeypatch):
     sums = sum_data(data)
     assert not sums.complete
     assert sums.kept.n_lists == 10
-    assert sums.kept.keys.tolist() == sorted(list_sums.list_keys(data.qids).tolist())[:10]
+    assert sums.kept.keys.tolist() == sorted(list_keys(data.qids).tolist())[:10]
     assert len(sums.extremes[0].keys) == 5
     lists = sums.sums["totals"][:, :, 1].sum(axis=0)
     assert sums.rare.n_lists <= 4 * (lists <= 4).sum()

@@ -5,7 +5,7 @@ import pytest
 
 from equirank import DataError, as_ranking_data, evaluate
 from equirank.core import inference, list_samples
-from equirank.core.list_sums import sum_data
+from equirank.core.summed_lists import sum_data
 
 METRICS = ["NDCG@10", "RND(by='sex', step=2)", "ExposureGap(by='sex', protected='f')",
            "RKL(by='sex')", "Precision@3"]  # fmt: skip

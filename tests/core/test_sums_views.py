@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from equirank import DataError, as_ranking_data
-from equirank.core.list_sums import ListSums, sum_data
+from equirank.core.list_sums import ListSums
 from equirank.core.outcomes import DecisionRule
+from equirank.core.summed_lists import sum_data
 from equirank.core.sums_plan import SumsPlan, Survey, View
 
 OPTIONS = {"rule": DecisionRule(stages=("screened", "hired")), "reference": "race=a"}

@@ -5,9 +5,10 @@ import pytest
 
 from equirank import as_ranking_data
 from equirank.core.closed_shuffles import ClosedValues
-from equirank.core.list_sums import Before, ListSums, sum_data
+from equirank.core.list_sums import ListSums
 from equirank.core.ranking import Ranking
 from equirank.core.shuffles import shuffle_labels
+from equirank.core.summed_lists import Before, sum_data
 from equirank.core.sums_plan import SumsPlan, Survey, View
 from equirank.core.value_views import given_values
 from equirank.statistics import score_gap

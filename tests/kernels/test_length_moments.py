@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from equirank import as_ranking_data
-from equirank.core.list_sums import sum_data
 from equirank.core.outcomes import DecisionRule
+from equirank.core.summed_lists import sum_data
 from equirank.core.sums_plan import SumsPlan, Survey
 from equirank.kernels.length_moments import fits_tables
 

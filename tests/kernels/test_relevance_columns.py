@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from equirank import as_ranking_data
-from equirank.core.list_sums import list_columns
 from equirank.core.metric import measure
 from equirank.core.quick_metrics import quick_metrics
 from equirank.core.registry import parse_metrics
+from equirank.core.summed_lists import list_columns
 from equirank.core.sums_plan import SumsPlan, Survey
 
 NAMES = (

@@ -9,11 +9,12 @@ from ..core.errors import DataError
 from ..core.evaluate import RESAMPLING
 from ..core.labels import MISSING
 from ..core.list_samples import MOST_LISTS, MOST_ROWS
-from ..core.list_sums import Before, ListSums, sum_data
+from ..core.list_sums import ListSums
 from ..core.metric import Metric
 from ..core.outcomes import DecisionRule
 from ..core.params import Flag, check_params
 from ..core.ranking import Ranking
+from ..core.summed_lists import Before, sum_data
 from ..core.sums_plan import SumsPlan, Survey
 from ..engines.given_ranking import ordered
 from .audit_plan import Plan, make_plan

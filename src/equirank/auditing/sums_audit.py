@@ -63,7 +63,7 @@ def audit_sums(
     Examples
     --------
     >>> from equirank import audit_sums
-    >>> from equirank.core.list_sums import sum_data
+    >>> from equirank.core.summed_lists import sum_data
     >>> from equirank.datasets import load_hiring
     >>> sums = sum_data(load_hiring())
     >>> result = audit_sums(sums, protected="sex=female", n_boot=100, n_permutations=99)

@@ -15,12 +15,13 @@ from ..core.errors import DataError
 from ..core.inputs import frozen
 from ..core.list_keys import list_keys
 from ..core.list_samples import MOST_LISTS, ListSample
-from ..core.list_sums import Before, ListSums, sum_lists
+from ..core.list_sums import ListSums
 from ..core.metric import GroupMetric, Metric
 from ..core.named_groups import named_groups
 from ..core.outcomes import outcome_numbers, where
 from ..core.per_list import PerList
 from ..core.ranking import Ranking
+from ..core.summed_lists import Before, sum_lists
 from ..core.sums_plan import SumsPlan, Survey
 from .arrow_stream import ArrowStream
 from .given_ranking import ordered

@@ -10,7 +10,7 @@ from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.inputs import choose
 from ..core.keywords import Default, chosen_keywords, shared_keywords
-from ..core.list_sums import ListSums, sum_data
+from ..core.list_sums import ListSums
 from ..core.outcomes import DecisionRule
 from ..core.params import Constraint, Integer, Optional, check_params
 from ..core.per_list import opened_per_list
@@ -18,6 +18,7 @@ from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..core.registry import parse_metrics
 from ..core.source import Source
+from ..core.summed_lists import sum_data
 from ..core.sums_plan import Survey
 from ..io.file_options import FileOptions
 from ..io.files import file_digest
