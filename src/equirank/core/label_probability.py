@@ -136,11 +136,11 @@ def group_probability(
     Examples
     --------
     >>> from equirank import as_ranking_data
-    >>> sex = {"sex": ["f", None], "sex[f]": [1.0, 0.3], "sex[m]": [0.0, 0.7]}
-    >>> data = as_ranking_data(score=[2, 1], sensitive_features=sex)
-    >>> found = group_probability(data, None, "this example", np.array([0.25, 0.75]))
+    >>> sex = {"sex": ["f", None, "m"], "sex[f]": [1.0, 0.3, 0.0], "sex[m]": [0.0, 0.7, 1.0]}
+    >>> data = as_ranking_data(score=[3, 2, 1], sensitive_features=sex)
+    >>> found = group_probability(data, None, "this example", np.array([0.2, 0.5, 0.8]))
     >>> found.table.tolist(), found.source
-    ([[1.0, 0.0], [0.3, 0.7]], 'probabilities')
+    ([[1.0, 0.0], [0.3, 0.7], [0.0, 1.0]], 'probabilities')
     """
     attribute = data.attribute(by)
     band = bands_of(depth)
