@@ -48,7 +48,7 @@ def number_vectors(
     code_of: np.ndarray,
     people: np.ndarray,
 ) -> int:
-    """Number the label vectors of a list in the order of their codes, and return how many.
+    """Assign numbers to the label vectors of a list by code, and return how many there are.
 
     ``number`` receives that of each code that occurs; ``code_of`` and ``people`` receive the code
     and the slots of the first eight. ``tally`` is 0 before and after.
