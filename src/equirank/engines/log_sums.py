@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,6 +50,8 @@ __all__ = [
 ]
 
 
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 #: Most rows of a block, and bytes that a row needs while it is measured.
 BLOCK_ROWS, ROW_BYTES = 1 << 17, 400
 #: Bytes of rows that are held at once, unless the caller says otherwise.
@@ -266,7 +268,7 @@ class LogMeasure:
 
     def of_pieces(self, pieces: Iterable[LogPiece], n_jobs: int = 1) -> Iterator[ListSums]:
         """Yield the sums of consecutive pieces of a log, whose lists are contiguous."""
-        yield from self.of_rows((self.columns.checked(piece) for piece in pieces), n_jobs)
+        yield from self.of_rows(_threaded(self.columns.checked, pieces, n_jobs), n_jobs)
 
     def of_scattered(self, piece: LogPiece) -> ListSums:
         """Return the sums of the whole lists of a piece, whose rows are in any order."""
@@ -354,24 +356,24 @@ def _canonical(sample: ListSample) -> ListSample:
 
 
 def _threaded(
-    work: Callable[[ListBlock], ListSums], blocks: Iterable[ListBlock], n_jobs: int
-) -> Iterator[ListSums]:
-    """Yield the results of blocks in order; some blocks are worked on at once."""
+    work: Callable[[Given], Made], several: Iterable[Given], n_jobs: int
+) -> Iterator[Made]:
+    """Yield the results of work in order; some parts are worked on at once."""
     if n_jobs == 1:
-        yield from map(work, blocks)
+        yield from map(work, several)
         return
-    waiting: deque[Future[ListSums]] = deque()
+    waiting: deque[Future[Made]] = deque()
     with ThreadPoolExecutor(n_jobs) as pool:
         try:
-            for block in blocks:
-                waiting.append(pool.submit(work, block))
+            for each in several:
+                waiting.append(pool.submit(work, each))
                 if len(waiting) > n_jobs:
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
         finally:
-            for each in waiting:
-                each.cancel()
+            for future in waiting:
+                future.cancel()
 
 
 def read_ahead(pieces: Iterator[LogPiece]) -> Iterator[LogPiece]:
