@@ -14,6 +14,8 @@ diagrams = import_module("guide_diagrams")
 gallery_charts = import_module("gallery_charts")
 
 IMAGE = re.compile(r"!\[([^\]]*)\]\(([^)]+)\)")
+DIRECTIVE = re.compile(r"^`{3,}\{image\} (\S+)\n(?:^:(?!alt)[^\n]*\n)*^:alt: ([^\n]+)", re.M)
+TAG = re.compile(r'<img src="([^"]+)" alt="([^"]+)"')
 #: Pages whose tables of contents list guides, and guides that other pages list.
 LISTS = ("how_to", "explanation")
 FURTHER = ("adding", "conformance", "datasets", "overview", "plots")
@@ -58,7 +60,14 @@ def test_pictures_exist_and_have_words(path):
 
 def test_every_picture_is_used():
     pages = [*DOCS.rglob("*.md"), DOCS.parent / "README.md"]
-    used = {Path(t).name for p in pages for _, t in IMAGE.findall(p.read_text(encoding="utf-8"))}
+    texts = [page.read_text(encoding="utf-8") for page in pages]
+    used = {Path(target).name for text in texts for _, target in IMAGE.findall(text)}
+    # pictures for wide and narrow pages: directives in the documentation, tags in the README
+    for text in texts:
+        for target, words in DIRECTIVE.findall(text) + TAG.findall(text):
+            assert len(words.split()) >= 5, f"{target} must have a text alternative"
+            used.add(Path(target).name)
+        used |= {Path(target).name for target in re.findall(r'srcset="([^"]+)"', text)}
     assert sorted(path.name for path in (DOCS / "images").iterdir() if path.name not in used) == []
 
 
