@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..core.data import RankingData
-from ..core.errors import DataError
-from ..core.inputs import frozen
 from ..core.outcomes import decide_top
+from ..core.paired_rankings import pair_rankings
 from ..core.ranking import Ranking
 from ..reports.claims import Claim, effect_size
 from .audit_plan import Plan
@@ -19,76 +17,7 @@ from .group_claims import by_chance, direction_of, first_claim, tested
 from .people import Partition, People, Values, group_chance, make_values
 from .shuffled_sets import AnyValues, shuffle_set
 
-__all__ = ["Change", "align", "change_block", "change_claims", "shown_cut"]
-
-
-def align(ranking: Ranking, before: Ranking) -> Ranking | str:
-    """Return the second ranking over the rows of the first, or what differs between them.
-
-    Rows are matched by query and id, unless one ranking's data was made from the other's.
-
-    Raises
-    ------
-    DataError
-        If ids are missing or repeated within a list.
-    """
-    data, other = ranking.data, before.data
-    if data.offsets is other.offsets and data.qids is other.qids:
-        return Ranking(data, before.position, before.last, before.weights)
-    if data.ids is None or other.ids is None:
-        raise DataError(
-            "against must have ids, so that its people can be matched: name their column with id "
-            "(--id on the command line)"
-        )
-    keys = [_keys(each) for each in (data, other)]
-    if set(data.qids.tolist()) != set(other.qids.tolist()):
-        return "the two rankings have different lists"
-    if set(keys[0]) != set(keys[1]):
-        return "the two rankings have different people"
-    rows = np.array([keys[1][key] for key in keys[0]])
-    for attribute, known in data.sensitive.items():
-        theirs = other.sensitive[attribute].labels()[rows]
-        if any(
-            (a is None) != (b is None) or str(a) != str(b)
-            for a, b in zip(known.labels().tolist(), theirs.tolist(), strict=True)
-        ):
-            return f"the two rankings have different labels of {attribute}"
-    last = None if before.last is None else frozen(before.last[rows])
-    return Ranking(data, frozen(before.position[rows]), last, before.weights)
-
-
-def _keys(data: RankingData) -> dict[tuple[Any, Any], int]:
-    """Return the row of each query and id."""
-    query = data.qids[data.query_of_rows()].tolist()
-    ids = [] if data.ids is None else data.ids.tolist()
-    found: dict[tuple[Any, Any], int] = {}
-    for row, key in enumerate(zip(query, ids, strict=True)):
-        if key in found:
-            raise DataError(
-                f"ids must differ within a list, got {key[1]!r} twice in list {key[0]!r}"
-            )
-        found[key] = row
-    return found
-
-
-def shown_cut(ranking: Ranking, before: Ranking) -> int | str | None:
-    """Return the cut of the first ranking, None if all is shown, or why the two differ.
-
-    A ranking cut at k is compared with the first k of the other.
-    """
-    shown = [_shown(each) for each in (ranking, before)]
-    sizes = np.diff(ranking.data.offsets)
-    if (shown[0] == sizes).all() and (shown[1] == sizes).all():
-        return None
-    cut = int(shown[0].max())
-    if (shown[0] != np.minimum(cut, sizes)).any() or (shown[1] < shown[0]).any():
-        return "the two rankings show different numbers of people"
-    return cut
-
-
-def _shown(ranking: Ranking) -> np.ndarray:
-    position = ranking.position if ranking.position.ndim == 1 else ranking.position.max(axis=1)
-    return np.add.reduceat((position > 0).astype(np.int64), ranking.data.offsets[:-1])
+__all__ = ["Change", "change_block", "change_claims"]
 
 
 def change_block(
@@ -99,10 +28,10 @@ def change_block(
     The facts are ``moved``, the number of people whose position changed, ``cut``, and ``refused``,
     the reason why no change is claimed (empty if changes are claimed).
     """
-    aligned = align(plan.ranking, before)
-    cut = aligned if isinstance(aligned, str) else shown_cut(plan.ranking, aligned)
-    if isinstance(aligned, str) or isinstance(cut, str):
-        return [], {"moved": None, "cut": None, "refused": str(cut)}
+    paired = pair_rankings(plan.ranking, before)
+    aligned, cut = paired.before, paired.cut
+    if aligned is None:
+        return [], {"moved": None, "cut": None, "refused": paired.refused}
     ks = [k for k in plan.ks if cut is None or k <= cut]
     new, old = (
         make_values(each, [decide_top(each, k) for k in ks], people, cut)

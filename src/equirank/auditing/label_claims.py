@@ -10,6 +10,7 @@ import numpy as np
 from ..core.labels import MISSING
 from ..core.order_values import list_shares
 from ..core.outcomes import decide_top
+from ..core.paired_rankings import pair_rankings
 from ..core.ranking import Ranking
 from ..kernels.segments import segment_index
 from ..reports.claims import LABEL_NUMBERS, Claim
@@ -19,7 +20,6 @@ from ..statistics.membership_sums import FEWEST_LISTS, Interval, change_interval
 from ..statistics.parity_breakdown import LabelBreakdown, check_parity
 from ..statistics.unknown_labels import CompletionBounds, bounds_of_sides
 from .audit_plan import Audited, Plan
-from .change_claims import align, shown_cut
 from .given_claims import given_relevance
 from .label_answers import (
     FEW_UNKNOWN,
@@ -420,14 +420,13 @@ class _Columns:
     def _change(self, claim: Claim) -> LabelColumn | str:
         """Return the change of each person's position, exposure or selection."""
         plan = self.plan
-        aligned = align(plan.ranking, self.before) if self.before is not None else ""
-        cut = aligned if isinstance(aligned, str) else shown_cut(plan.ranking, aligned)
-        if isinstance(aligned, str) or isinstance(cut, str):
+        paired = None if self.before is None else pair_rankings(plan.ranking, self.before)
+        if paired is None or paired.before is None:
             return "this change is made of known labels only"
         k = claim.scope.get("k")
         new, old = (
-            make_values(each, [decide_top(each, k)] if k else [], find_people(plan), cut)
-            for each in (plan.ranking, aligned)
+            make_values(each, [decide_top(each, k)] if k else [], find_people(plan), paired.cut)
+            for each in (plan.ranking, paired.before)
         )
         name = claim.quantity.removeprefix("change of ")
         at = new.at(name if name != "selected" else f"top {k}")

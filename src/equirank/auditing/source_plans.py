@@ -18,7 +18,6 @@ from ..core.summed_lists import Before, sum_data
 from ..core.sums_plan import SumsPlan, Survey
 from ..engines.given_ranking import ordered
 from .audit_plan import Plan, make_plan
-from .change_claims import align, shown_cut
 from .compared import Other
 from .summed_measures import extra_metrics
 from .unpaired_claims import check_lists_differ
@@ -66,15 +65,8 @@ def plan_of_ranking(
     )  # fmt: skip
     before = None
     if against is not None and against.ranking is not None and plan.ordered:
-        other = against.ranking
-        aligned = align(ranking, other)
-        cut = aligned if isinstance(aligned, str) else shown_cut(ranking, aligned)
-        if isinstance(aligned, str) or isinstance(cut, str):
-            against = replace(against, refused=str(cut))
-            before = Before.of(data, other, made)
-        else:
-            made = replace(made, changed=True, cut=cut)
-            before = Before.of(data, aligned, made, aligned)
+        before, made = Before.paired(ranking, against.ranking, made)
+        against = replace(against, refused=before.refused)
     sums = sum_data(ranking, made, before=before)
     return plan_of_sums(sums, settings, rows=plan), against
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from .errors import DataError
 from .list_samples import Extremes, ListSample
+from .paired_rankings import first_reason
 from .sums_plan import TIMES, SumsPlan, Survey, View
 from .sums_views import (
     RAGGED,
@@ -44,8 +45,9 @@ class ListSums:
     sums : dict of str to ndarray
         The sums; those of `BUCKETED` have one row per bucket. ``margins``, if there are recorded
         decisions, has the lists by their counts. ``changes``, if there is another ranking, has the
-        values of gaps and metrics in both and their difference (see `Before`), and ``moved`` the
-        people and lists with another position.
+        values of gaps and metrics in both and their difference (see `Before`), ``moved`` the people
+        and lists with another position, and ``against`` the rows and lists of the other ranking,
+        and the lists that both have.
     lengths : ndarray
         The lengths of lists that occur, ascending; ``sums["lengths"]`` has their number of lists,
         and per group that of the lists that contain both the group and others.
@@ -63,6 +65,8 @@ class ListSums:
         Digests of the files that were read.
     views : dict of View to SumsView
         Sums over some people of each list, as `SumsPlan.views` names them.
+    refused : str
+        Why no change of people since another ranking is claimed; empty otherwise.
 
     Examples
     --------
@@ -86,6 +90,12 @@ class ListSums:
     moved: ListSample
     sources: tuple[str, ...] = field(default=())
     views: dict[View, SumsView] = field(default_factory=dict)
+    refused: str = ""
+
+    @property
+    def paired(self) -> bool:
+        """Whether the lists are compared with another ranking."""
+        return "changes" in self.sums
 
     @property
     def n_decisions(self) -> int:
@@ -148,6 +158,8 @@ class ListSums:
         found: ListSums | None = None
         waiting: list[tuple[ListSample, tuple[Extremes, ...]]] = []
         for part in parts:
+            if found is not None:
+                found, part = _agreeing(found, part)
             if found is not None and part.plan is found.plan:
                 found = _added(found, part, sampled=False)
                 waiting.append((part.kept, part.extremes))
@@ -159,6 +171,25 @@ class ListSums:
         if found is None:
             raise DataError("there must be at least one part to add up, got none")
         return _sampled(found, waiting)
+
+    def without_changes(self, refused: str = "") -> "ListSums":
+        """Return the sums without changes of people since another ranking, and why.
+
+        Without a reason nothing of the other ranking remains.
+        """
+        names = [] if refused else ["changes", "against"]
+        sums = {name: v for name, v in self.sums.items() if name not in names}
+        samples: dict[str, Any] = {}
+        for name in ("kept", "rare", "moved"):
+            sample: ListSample = getattr(self, name)
+            some = {n: v for n, v in sample.columns.items() if n not in ("before", "before last")}
+            samples[name] = replace(sample, columns=some)
+        samples["moved"] = samples["moved"].take(np.zeros(0, dtype=np.int64))
+        views = {view: each for view, each in self.views.items() if view.values != "change"}
+        sums["moved"] = np.zeros(2)
+        return replace(
+            self, plan=self.plan.unchanged, sums=sums, views=views, refused=refused, **samples
+        )
 
     def regrouped(self, plan: SumsPlan) -> "ListSums":
         """Return the sums with the groups of another plan, which has all of these groups."""
@@ -231,6 +262,24 @@ def targets_of(plan: SumsPlan, key: tuple[str, ...]) -> list[int]:
     return [at for at, (_, own, _) in enumerate(plan.targets) if own == key]
 
 
+def _agreeing(a: ListSums, b: ListSums) -> tuple[ListSums, ListSums]:
+    """Return two sums that claim changes of people, or neither: a refusal of one is that of both.
+
+    The reason is the one that is looked for first.
+    """
+    if a.paired != b.paired:
+        raise DataError(
+            "sums must all be compared with another ranking to be added, or none of them"
+        )
+    refused = first_reason([a.refused, b.refused], a.plan.groups)
+    if not refused:
+        return a, b
+    one, other = (
+        each if each.refused == refused else each.without_changes(refused) for each in (a, b)
+    )
+    return one, other
+
+
 def _sampled(
     found: ListSums, further: Sequence[tuple[ListSample, tuple[Extremes, ...]]]
 ) -> ListSums:
@@ -262,7 +311,7 @@ def _added(a: ListSums, b: ListSums, sampled: bool = True) -> ListSums:
     moved = few_moved(ListSample.join([a.moved, b.moved]), sums)
     found = ListSums(
         plan, a.n_rows + b.n_rows, a.n_lists + b.n_lists, sums, lengths, people, a.kept, rare,
-        a.extremes, moved, (*a.sources, *b.sources), add_views(a.views, b.views),
+        a.extremes, moved, (*a.sources, *b.sources), add_views(a.views, b.views), a.refused,
     )  # fmt: skip
     return _sampled(found, [(b.kept, b.extremes)]) if sampled else found
 

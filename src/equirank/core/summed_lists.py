@@ -32,6 +32,7 @@ from .list_keys import list_keys
 from .list_samples import Extremes, ListSample, most_unequal
 from .list_sums import ListSums, few_moved, rare_lists, targets_of
 from .metric import GroupMetric, Metric, measure
+from .paired_rankings import matched_lists, pair_rankings
 from .per_list import PerList
 from .quick_metrics import measure_quick, quick_metrics
 from .ranking import Ranking
@@ -153,26 +154,66 @@ class Before:
     values : ndarray of shape (n_queries, n_targets + n_metrics)
         The gaps and metrics of the plan in the other ranking, per list of the first; NaN if
         undefined, or if the other lacks the list.
+    sizes : ndarray of int
+        Rows of each list in the other ranking, 0 if it lacks the list.
+    alone : tuple of int
+        Rows and lists that only the other ranking has.
     ranking : Ranking or None
-        The other ranking over the rows of the first; None if they have other people, so that no
-        changes of people are compared.
+        The other ranking over the rows of the first; None if no changes of people are compared.
+    refused : str
+        Why no changes of people are compared; empty otherwise.
     """
 
     values: np.ndarray
+    sizes: np.ndarray
+    alone: tuple[int, int] = (0, 0)
     ranking: Ranking | None = None
+    refused: str = ""
+
+    @classmethod
+    def paired(
+        cls,
+        ranking: Ranking,
+        other: Ranking,
+        plan: SumsPlan,
+        cut: tuple[int | None] | None = None,
+    ) -> tuple["Before", SumsPlan]:
+        """Match another ranking with the lists and people of the first, and measure it.
+
+        The plan that is returned compares changes of people, if both rankings have the same ones.
+        ``cut`` is that of `pair_rankings`.
+        """
+        found = pair_rankings(ranking, other, cut)
+        if found.before is None:
+            plan = plan.unchanged
+            return cls.of(ranking.data, other, plan, refused=found.refused), plan
+        if not plan.changed or plan.cut != found.cut:
+            plan = replace(plan, changed=True, cut=found.cut)
+        return cls.of(ranking.data, found.before, plan, found.before), plan
 
     @classmethod
     def of(
-        cls, data: RankingData, other: Ranking, plan: SumsPlan, ranking: Ranking | None = None
+        cls,
+        data: RankingData,
+        other: Ranking,
+        plan: SumsPlan,
+        ranking: Ranking | None = None,
+        refused: str = "",
     ) -> "Before":
         """Measure the gaps and metrics of another ranking, whose lists may be others.
 
         ``data`` are those of the first ranking, and ``ranking`` is the other one over their rows.
         """
-        theirs = plan if other.data is data else plan.extended(Survey.of(other.data))
-        # cutoffs, so that no decision is looked for; nothing of them is measured here
+        theirs = plan
+        if other.data is not data:
+            survey = Survey.of(other.data)
+            groups = {name: g for name, g in survey.groups.items() if name in plan.groups}
+            theirs = plan.extended(replace(survey, groups=groups))
+        # Cutoffs, so that no decision is looked for, and no strata, which other grades may not fit:
+        # nothing of them is measured here.
         options: dict[str, Any] = {"ks": (1,), "n_twins": 0, "reference": {}, "median": None}
-        encoded = _Encoded.of(other, replace(theirs, **options, gains=(), changed=False))
+        options |= {"limits": (), "trend": False, "gains": (), "changed": False}
+        encoded = _Encoded.of(other, replace(theirs, **options))
         gaps = []
         for lists in encoded.blocks():
             block = encoded.block(lists)
@@ -182,11 +223,24 @@ class Before:
         measured = dict(zip(theirs.targets, np.concatenate(gaps).T, strict=True))
         nothing = np.full(other.data.n_queries, np.nan)
         values = np.stack([*(measured.get(t, nothing) for t in plan.targets), *metrics.T], axis=1)
+        sizes = np.diff(other.data.offsets)
         if other.data is data:
-            return cls(values, ranking)
-        rows = {label: at for at, label in enumerate(other.data.qids.tolist())}
-        found = np.array([rows.get(label, -1) for label in data.qids.tolist()])
-        return cls(np.where((found >= 0)[:, None], values[found], np.nan), ranking)
+            return cls(values, sizes, (0, 0), ranking, refused)
+        found = matched_lists(data, other.data)
+        own = np.where(found >= 0, sizes[found], 0)
+        alone = other.data.n_rows - int(own.sum()), len(sizes) - int((found >= 0).sum())
+        values = np.where((found >= 0)[:, None], values[found], np.nan)
+        return cls(values, own, alone, ranking, refused)
+
+    def counted(self, lists: slice) -> np.ndarray:
+        """Return rows and lists of the other ranking, and lists that both have.
+
+        Those that only the other ranking has are counted with the first list.
+        """
+        shared = int((self.sizes[lists] > 0).sum())
+        rows, alone = self.alone if lists.start == 0 else (0, 0)
+        found = [int(self.sizes[lists].sum()) + rows, shared + alone, shared]
+        return np.array(found, dtype=np.float64)
 
     def changes(self, lists: slice, columns: dict[str, np.ndarray]) -> np.ndarray:
         """Return value, other value, defined, difference and its square of each list and metric."""
@@ -291,6 +345,7 @@ class _Encoded:
         columns, sums = self.columns(lists, block)
         if self.before is not None:
             columns["changes"] = self.before.changes(lists, columns)
+            sums["against"] = self.before.counted(lists)
         sums |= {name: fold_lists(columns[name], keys) for name in columns}
         sizes = np.diff(data.offsets[lists.start : lists.stop + 1])
         if self.per_list is not None:
@@ -309,6 +364,7 @@ class _Encoded:
             sample.smallest(self.most_key), rare_lists(sample, plan, sums["totals"]), extremes,
             few_moved(sample.take(moved), sums), (),
             {view: self._view(view, lists, block) for view in plan.views},
+            "" if self.before is None else self.before.refused,
         )  # fmt: skip
 
     def _view(self, view: View, lists: slice, block: Block) -> SumsView:

@@ -61,6 +61,7 @@ def _write(sums: ListSums, folder: Path) -> None:
         "lengths": sums.lengths.tolist(),
         "people": [[*vector, count] for vector, count in sorted(sums.people.items())],
         "sources": list(sums.sources),
+        "refused": sums.refused,
         "shapes": shapes,
         "views": [{"view": list(v), "lengths": s.lengths.tolist()} for v, s in sums.views.items()],
     }
@@ -163,6 +164,9 @@ def _read(folder: Path, stored: dict[str, Any], plan: SumsPlan) -> ListSums:
         sums[name] = np.ascontiguousarray(flat.reshape(shape))
     sums.setdefault("undecided", np.zeros(plan.n_decisions))
     sums.setdefault("moved", np.zeros(2))
+    if "changes" in sums:  # by default another score of the same rows
+        same = [stored["n_rows"], stored["n_lists"], stored["n_lists"]]
+        sums.setdefault("against", np.array(same, dtype=np.float64))
     kept, rare = (_read_sample(folder / f"{name}.parquet", plan) for name in ("kept", "rare"))
     moved = kept.take(np.zeros(0, dtype=np.int64))
     if (folder / "moved.parquet").exists():  # from format 4 on
@@ -194,6 +198,7 @@ def _read(folder: Path, stored: dict[str, Any], plan: SumsPlan) -> ListSums:
         moved,
         tuple(stored["sources"]),
         _read_views(folder, stored),
+        stored.get("refused", ""),
     )
 
 

@@ -387,6 +387,11 @@ class SumsPlan:
                     found += [View(key, group, against, -1, name) for name in self.given_values]
         return tuple(found)
 
+    @cached_property
+    def unchanged(self) -> "SumsPlan":
+        """The plan without changes of people since another ranking."""
+        return replace(self, changed=False, cut=None) if self.changed else self
+
     @property
     def given_values(self) -> tuple[str, ...]:
         """What is compared beside positions, exposure and decisions, as views name it."""

@@ -52,6 +52,7 @@ GROUP_AXES: dict[str, tuple[int, ...]] = {
     "within": (0,),
     "changes": (),
     "moved": (),
+    "against": (),
 }
 #: Those whose first axis has no fixed length.
 RAGGED = ("lengths", "margins")
