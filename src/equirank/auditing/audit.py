@@ -1,14 +1,12 @@
 """audit: compare how groups of people are ranked."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Unpack
 
-from ..core.data import RankingData
 from ..core.environment import listening
 from ..core.errors import DataError
 from ..core.keywords import chosen_keywords, shared_keywords
 from ..core.random import as_seed
-from ..core.ranking import Ranking
 from ..engines.given_ranking import (
     ColumnKeywords,
     CutKeywords,
@@ -16,6 +14,7 @@ from ..engines.given_ranking import (
     OrderKeywords,
     ReferenceKeywords,
     as_ranking,
+    columns_against,
     decision_rule,
 )
 from ..reports.provenance import HeadingKeywords, Provenance
@@ -121,7 +120,7 @@ def audit(
     ranking = as_ranking(data, columns, ties, max_groups, rule)
     files, other = [ranking.data], None
     if against is not None:
-        before = as_ranking(against, _columns_against(against, columns), ties, max_groups)
+        before = as_ranking(against, columns_against(against, columns), ties, max_groups)
         other = Other(against_title, before)
         files.append(before.data)
     if unpaired is not None and data is None:
@@ -142,9 +141,7 @@ def audit(
         plan, other = plan_of_ranking(ranking, settings, ties=ties, metrics=measured, against=other)
         second = None
         if unpaired is not None:
-            later = as_ranking(
-                unpaired, _columns_against(unpaired, columns), ties, max_groups, rule
-            )
+            later = as_ranking(unpaired, columns_against(unpaired, columns), ties, max_groups, rule)
             files.append(later.data)
             second = second_plan(later, plan, lists_differ, settings, ties)
         provenance = Provenance.given(**chosen_keywords(HeadingKeywords, given))
@@ -156,9 +153,3 @@ def audit(
             reference=given["reference"], lists_differ=lists_differ, gates=list(given["gates"]),
             cross=cross,
         )  # fmt: skip
-
-
-def _columns_against(against: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the column names for a second frame; None for data and rankings."""
-    own = isinstance(against, (RankingData, Ranking))
-    return dict.fromkeys(columns) if own else dict(columns) | {"outcomes": None}

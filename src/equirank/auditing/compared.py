@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..core.errors import DataError
+from ..core.list_sums import ListSums
 from ..core.ranking import Ranking
 from ..reports.claims import Claim
 from .audit_plan import Plan
@@ -32,11 +33,14 @@ class Other:
         The ranking; None if only sums have it.
     refused : str
         Why no change of people is claimed; empty otherwise.
+    sums : ListSums or None
+        The sums that compare the lists with it, if these are audited.
     """
 
     title: str
     ranking: Ranking | None = None
     refused: str = ""
+    sums: ListSums | None = None
 
 
 @dataclass(frozen=True, eq=False)

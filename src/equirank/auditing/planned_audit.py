@@ -173,7 +173,11 @@ def _with_focus(measured: Measured) -> Measured:
 
 @dataclass(frozen=True, eq=False)
 class _ComparedWith:
-    """The measures of a second ranking, none if sums have the differences, and its facts."""
+    """The measures of a second ranking, and its facts.
+
+    There are none if the audited sums have the differences; if only its sums are known, the
+    measures are the differences that these have.
+    """
 
     other: Measured | None
     facts: dict[str, Any]
@@ -184,14 +188,22 @@ def _compared_with(against: Other, measured: Measured, wanted: list[Metric]) -> 
     plan = measured.plan
     sizes = plan.n_rows, plan.n_queries
     shared = plan.n_queries
-    if against.ranking is not None:
+    if against.sums is not None:
+        *counts, shared = map(int, against.sums.sums["against"])
+        sizes = counts[0], counts[1]
+    elif against.ranking is not None:
         data = against.ranking.data
         sizes = data.n_rows, data.n_queries
         shared = _shared_lists(plan.of_rows.data, data)
     facts = {"title": against.title, "n_rows": sizes[0], "n_queries": sizes[1]}
     facts["shared_queries"] = shared
-    if plan.sums is not None or against.ranking is None:
+    if plan.sums is not None:
         return _ComparedWith(None, facts)
+    if against.ranking is None:
+        if against.sums is None:
+            return _ComparedWith(None, facts)
+        known = replace(plan, sums=against.sums, step=against.sums.plan.step)
+        return _ComparedWith(measure_sums(known, wanted), facts)
     audited = []
     for each in plan.audited:
         attribute = against.ranking.data.attribute(each.key)

@@ -96,9 +96,9 @@ def audit_sums(
     elif lists_differ:
         raise DataError("lists_differ must be False without unpaired")
     against = None
-    if made.changed:
+    if sums.paired:
         before = sums.kept.before(plan.data) if plan.sums is None else None
-        against = Other(against_title, before)
+        against = Other(against_title, before, sums.refused, sums)
     heading = chosen_keywords(HeadingKeywords, given)
     provenance = Provenance.given(**heading).with_inputs(ties=made.ties, sums=list(sums.sources))
     return audit_planned(

@@ -41,7 +41,7 @@ MOST_GROUPS = 20
 
 @dataclass(frozen=True)
 class Beside(options.Shared):
-    """What an audit shows beside the groups of one file; --against needs all rows."""
+    """What an audit shows beside the groups of one file."""
 
     against: str | None = options.option(
         "FILE", "Another ranking of the same people, to compare with; needs --id.", mark=Read()
@@ -133,13 +133,13 @@ def audit(
         if not (stored or columns.sensitive or told.probabilities):
             raise options.no_groups(files[0], reading)
         if stored or is_log(files, reading, memory):
-            rows_only: dict[str, Any] = {"id": ids, "against": beside.against}
+            rows_only: dict[str, Any] = {"id": ids, "against": beside.against} if stored else {}
             rows_only |= {"probabilities": told.probabilities, "label-error": told.errors}
             _refuse(rows_only | {"true-label": told.verified}, files)
             named = asdict(columns) | {"sensitive": columns.sensitive or None, "k": rule.k}
             named |= way | asdict(treatment) | {"memory": memory, "stages": names or None}
             named |= {"reference": ways.reference or None, "scored": ways.scored}
-            named["against_score"] = ways.against_score
+            named |= {"against_score": ways.against_score, "against": beside.against, "id": ids}
             settings["profile"] = beside.profile
             settings["leave_out_small"] = beside.leave_out_small
             result = _audit_lists(files, reading, named, settings, rules, beside)
@@ -197,6 +197,8 @@ def _audit_lists(
     settings["title"] = settings["title"] or _log_name(files)
     if named["against_score"] is not None:
         settings["against_title"] = f'the ranking by "{named["against_score"]}"'
+    if named["against"] is not None:
+        settings["against_title"] = _log_name([named["against"]])
     return audit_sums(first, **_second(first, reading, named, beside), **settings)
 
 
@@ -215,7 +217,9 @@ def _second(
     else:
         columns = ("query", "score", "relevance", "position", "sensitive", "missing_relevance")
         known = {name: named[name] for name in (*columns, "max_groups", "memory", "against_score")}
-        other = log_sums([path], reading, like=first, **known)
+        # other lists have no second table
+        like = first if named["against"] is None else first.without_changes()
+        other = log_sums([path], reading, like=like, **known)
     return given | {"unpaired": other, "unpaired_title": os.path.basename(os.path.normpath(path))}
 
 

@@ -56,6 +56,12 @@ def sums(
         "FIRST.sums", "Use the plan of these sums, so that both can be added.", mark=Read()
     ),
     columns: LogColumns,
+    against: str | None = options.option(
+        "FILE",
+        "Another ranking of the same people with the same columns, to compare with; needs --id.",
+        mark=Read(),
+    ),
+    ids: options.IdOption = None,
     k: options.CutoffsOption = None,
     decision: options.Decision,
     quota: options.QuotaOption = None,
@@ -92,6 +98,8 @@ def sums(
             protected=protected or None,
             scored=ways.scored,
             against_score=ways.against_score,
+            against=against,
+            id=ids,
             random_state=seed,
             **asdict(treatment),
             memory=memory,
@@ -141,10 +149,15 @@ def log_sums(files: Sequence[str], reading: options.Reading, **given: Any) -> "L
     for name in ("table", "memory"):
         if given.pop(name, None) is not None:
             raise CommandError(f"--{name} must be omitted for {files[0]}, which is read at once")
+    second = given.get("against")
+    if second is not None:
+        given["against"] = _read(second, reading, dict(given), decided=False)
     return list_sums(_read(files[0], reading, given), **given)
 
 
-def _read(file: str, reading: options.Reading, given: dict[str, Any]) -> "RankingData":
+def _read(
+    file: str, reading: options.Reading, given: dict[str, Any], decided: bool = True
+) -> "RankingData":
     """Read a file into memory; the columns are taken out of ``given``."""
     from ..core.keywords import chosen_keywords
     from ..engines.given_ranking import DecisionKeywords, decision_rule
@@ -158,9 +171,10 @@ def _read(file: str, reading: options.Reading, given: dict[str, Any]) -> "Rankin
         raise CommandError(f"--query must be one column for {file}, which is read at once")
     columns["score"] = rule.score_column(columns["score"], columns["position"])
     columns["relevance"] = False if columns["relevance"] is None else columns["relevance"]
-    columns |= {"missing_sensitive": "unknown", "cost": None, "id": False}
+    ids = given.pop("id", None) if given.get("against") is not None else None
+    columns |= {"missing_sensitive": "unknown", "cost": None, "id": False if ids is None else ids}
     second = given["against_score"]
-    outcomes = [*rule.columns(), *([] if second is None else [second])]
+    outcomes = [*rule.columns(), *([] if second is None else [second])] if decided else []
     return reading.read(file, outcomes=outcomes, **columns)
 
 

@@ -195,7 +195,7 @@ class Before:
     def of(
         cls,
         data: RankingData,
-        other: Ranking,
+        other: Ranking | None,
         plan: SumsPlan,
         ranking: Ranking | None = None,
         refused: str = "",
@@ -203,7 +203,11 @@ class Before:
         """Measure the gaps and metrics of another ranking, whose lists may be others.
 
         ``data`` are those of the first ranking, and ``ranking`` is the other one over their rows.
+        None has no lists.
         """
+        if other is None:
+            n, width = data.n_queries, len(plan.targets) + len(plan.metrics)
+            return cls(np.full((n, width), np.nan), np.zeros(n, np.int64), (0, 0), None, refused)
         theirs = plan
         if other.data is not data:
             survey = Survey.of(other.data)

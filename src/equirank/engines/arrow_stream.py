@@ -27,6 +27,7 @@ __all__ = [
     "is_arrow_stream",
     "open_arrow",
     "open_files",
+    "paired_streams",
 ]
 
 
@@ -240,6 +241,32 @@ def open_arrow(data: Any) -> ArrowStream:
             yield from _numbered(kind, (batch.select(list(columns)) for batch in reader), rows)
 
     return ArrowStream(kind, list(reader.schema.names), read, again=False)
+
+
+def paired_streams(first: ArrowStream, second: ArrowStream) -> ArrowStream:
+    """Return the rows of two streams, one after the other, with a column that tells them apart.
+
+    Columns that the second lacks are left out of its rows.
+    """
+
+    def read(columns: Sequence[str], rows: int) -> Iterator[LogPiece]:
+        for side, stream in enumerate((first, second)):
+            own = [name for name in columns if side == 0 or name in stream.columns]
+            for piece in stream.read(own, rows):
+                yield piece.marked(side)
+
+    counts = [stream.n_rows for stream in (first, second) if stream.n_rows is not None]
+    sizes = [stream.n_bytes for stream in (first, second) if stream.n_bytes is not None]
+    return ArrowStream(
+        f"{first.name} and {second.name}",
+        first.columns,
+        read,
+        sum(counts) if len(counts) == 2 else None,
+        sum(sizes) if len(sizes) == 2 else None,
+        first.again and second.again,
+        (*first.paths, *second.paths),
+        (*first.stamps, *second.stamps),
+    )
 
 
 def _numbered(kind: str, batches: Iterable[Any], rows: int) -> Iterator[LogPiece]:

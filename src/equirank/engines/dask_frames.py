@@ -1,6 +1,5 @@
 """Frames of Dask: lists are brought together by a shuffle, and summed partition by partition."""
 
-from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ from ..core.environment import require
 from ..core.errors import DataError
 from ..core.list_sums import ListSums
 from .dask_tasks import compute
-from .log_columns import LogColumns, LogPiece
+from .log_columns import SIDE, LogColumns, LogPiece
 from .log_sums import LogMeasure, LogOptions, refuse_stable, row_keys
 from .log_survey import LogSurvey, MedianSearch
 from .whole_lists import ListBlock
@@ -23,15 +22,20 @@ BRANCHES = 8
 MOST_PARTS = 16
 
 
-def sum_dask(frame: Any, columns: LogColumns, options: LogOptions, client: Any = None) -> ListSums:
-    """Return the sums of a frame; only they, and no rows, come to the calling process."""
+def sum_dask(
+    frame: Any, columns: LogColumns, options: LogOptions, client: Any = None, against: Any = None
+) -> ListSums:
+    """Return the sums of a frame; only they, and no rows, come to the calling process.
+
+    Its lists may be compared with those of another frame.
+    """
     refuse_stable(options, "a frame of Dask")
     delayed = require("dask", "dask").delayed
-    survey = _survey(frame, columns, client)
+    survey = _survey(frame, columns, client, against)
     if options.scored and "score" in columns.roles.single:
         survey.median_score = _median(frame[[columns.roles.single["score"]]], columns, client)
     measure = delayed(options.measure(survey, columns, "data"))
-    chosen = frame[columns.needed]
+    chosen = frame[columns.needed] if against is None else _both(frame, against, columns)
     if not columns.query:
         chosen = chosen.repartition(npartitions=1)
     elif chosen.npartitions > 1:
@@ -44,8 +48,26 @@ def sum_dask(frame: Any, columns: LogColumns, options: LogOptions, client: Any =
     if total is None:
         survey.check(0, 0, "data")
         raise DataError("data must have at least one row, got none")
-    survey.check(total.n_rows, total.n_lists, "data")
-    return total
+    return survey.checked(total, "data")
+
+
+def _both(frame: Any, against: Any, columns: LogColumns) -> Any:
+    """Return the rows of two frames with a column that tells them apart."""
+    texts = [
+        {name: _is_text(each.dtypes[name]) for name in [*columns.query, columns.id]}
+        for each in (frame, against)
+    ]
+    columns.check_kinds(*texts)
+    parts = []
+    for side, each in enumerate((frame, against)):
+        names = [name for name in columns.needed if name in each.columns]
+        parts.append(each[names].assign(**{SIDE: side}))
+    return require("dask.dataframe", "dask").concat(parts, ignore_unknown_divisions=True)
+
+
+def _is_text(dtype: Any) -> bool:
+    """Return whether a column of pandas is no column of numbers."""
+    return getattr(getattr(dtype, "categories", dtype), "dtype", dtype).kind not in "iufb"
 
 
 def _piece(frame: Any, where: str) -> LogPiece:
@@ -59,30 +81,40 @@ def _piece(frame: Any, where: str) -> LogPiece:
     return LogPiece(where, next(iter(table.to_batches()), empty))
 
 
-def _survey(frame: Any, columns: LogColumns, client: Any) -> LogSurvey:
+def _survey(frame: Any, columns: LogColumns, client: Any, against: Any = None) -> LogSurvey:
     """Return the survey of a frame; rows of a list are counted by key, not by Dask's shuffle."""
     delayed = require("dask", "dask").delayed
     names = columns.surveyed or list(frame.columns[:1])
-    n_parts = min(frame.npartitions, MOST_PARTS) if columns.query else 0
+    frames = [frame] if against is None else [frame, against]
+    n_parts = min(max(each.npartitions for each in frames), MOST_PARTS)
     look = delayed(_looked, pure=False, nout=2)
-    found = [look(part, at, columns, n_parts) for at, part in enumerate(frame[names].to_delayed())]
-    count = delayed(_lengths, pure=False)
-    tasks = [count([sizes[at] for _, sizes in found]) for at in range(n_parts)]
-    *lengths, facts = compute([*tasks, delayed([fact for fact, _ in found])], client)
+    found = [
+        [
+            look(part, f"partition {at}{' of against' if side else ''}", columns, n_parts)
+            for at, part in enumerate(each[names].to_delayed())
+        ]
+        for side, each in enumerate(frames)
+    ]
+    count = delayed(_counted_lists, pure=False)
+    tasks = [count(*([sizes[at] for _, sizes in each] for each in found)) for at in range(n_parts)]
+    facts = [delayed([fact for fact, _ in each]) for each in found]
+    results = compute([*tasks, *facts], client)
     survey = LogSurvey()
+    for each in results[:n_parts]:
+        survey.merge_lists(each)
     codes: dict[str, dict[Any, int]] = {name: {} for name in columns.roles.sensitive}
-    for _, combinations, grades in facts:
-        survey.add_grades(grades)
-        for labels, rows in combinations.items():
-            key = tuple(
-                -1 if label is None else code.setdefault(label, len(code))
-                for label, code in zip(labels, codes.values(), strict=True)
-            )
-            survey.combinations[key] += rows
-    survey.labels = {name: list(code) for name, code in codes.items()}
-    n_rows = sum(rows for rows, _, _ in facts)
-    for each in lengths or ([Counter({n_rows: 1})] if n_rows else []):
-        survey.lengths.update(each)
+    both = [survey, *([] if survey.other is None else [survey.other])]
+    for own, several in zip(both, results[n_parts:], strict=True):
+        for combinations, grades in several:
+            own.add_grades(grades)
+            for labels, rows in combinations.items():
+                key = tuple(
+                    -1 if label is None else code.setdefault(label, len(code))
+                    for label, code in zip(labels, codes.values(), strict=True)
+                )
+                own.combinations[key] += rows
+    for own in both:
+        own.labels = {name: list(code) for name, code in codes.items()}
     return survey
 
 
@@ -102,12 +134,15 @@ def _counted(search: MedianSearch, frame: Any, at: int, columns: LogColumns) -> 
     return search.count(columns.scores(_piece(frame, f"partition {at}")))
 
 
-def _looked(frame: Any, at: int, columns: LogColumns, n_parts: int) -> tuple[Any, list[Any]]:
-    """Return facts of a partition (rows, combinations, grades), and its rows per list by key."""
+def _looked(frame: Any, where: str, columns: LogColumns, n_parts: int) -> tuple[Any, list[Any]]:
+    """Return facts of a partition (combinations, grades), and its rows per list by key.
+
+    The rows of two tables are counted beside those that have a position.
+    """
     own = columns.open()
-    piece = _piece(frame, f"partition {at}")
+    piece = _piece(frame, where)
     if piece.n_rows == 0:
-        return (0, {}, {}), [(np.zeros(0, np.uint64), np.zeros(0, np.int64))] * n_parts
+        return ({}, {}), [(np.zeros(0, np.uint64), np.zeros((0, 2), np.int64))] * n_parts
     rows = own.checked(piece, survey=True)
     survey = LogSurvey()
     survey.add(ListBlock(rows, np.array([0, piece.n_rows])), len(own.roles.sensitive))
@@ -116,18 +151,47 @@ def _looked(frame: Any, at: int, columns: LogColumns, n_parts: int) -> tuple[Any
         tuple(labels[code] for labels, code in zip(known, codes, strict=True)): count
         for codes, count in survey.combinations.items()
     }
-    keys, counts = np.unique(row_keys(rows), return_counts=True)
-    home = keys % np.uint64(n_parts or 1)
-    divided = [(keys[home == part], counts[home == part]) for part in range(n_parts)]
-    return (piece.n_rows, named, dict(survey.grades)), divided
+    keys, at, counts = np.unique(row_keys(rows), return_inverse=True, return_counts=True)
+    shown = counts
+    if "position" in rows.schema.names:
+        seen = rows.column("position").to_numpy() > 0
+        shown = np.bincount(at, seen, len(keys)).astype(np.int64)
+    both, home = np.stack([counts, shown], axis=1), keys % np.uint64(n_parts)
+    divided = [(keys[home == part], both[home == part]) for part in range(n_parts)]
+    return (named, dict(survey.grades)), divided
 
 
-def _lengths(parts: list[tuple[np.ndarray, np.ndarray]]) -> Counter[int]:
-    """Return the number of lists of each length, from the rows per list of every partition."""
+def _counted_lists(
+    parts: list[tuple[np.ndarray, np.ndarray]],
+    others: list[tuple[np.ndarray, np.ndarray]] | None = None,
+) -> LogSurvey:
+    """Return the number of lists of each length, from the rows per list of every partition.
+
+    With those of a second table, also the lists that both have.
+    """
+    survey, (keys, rows) = LogSurvey(), _joined(parts)
+    survey.lengths.update(_lengths(rows[:, 0]))
+    if others is None:
+        return survey
+    survey.other, (theirs, sizes) = LogSurvey(), _joined(others)
+    survey.other.lengths.update(_lengths(sizes[:, 0]))
+    shared = np.isin(theirs, keys)
+    survey.add_pairs(int(shared.sum()), int(sizes[shared, 0].sum()))
+    survey.add_shown(rows[:, 1], rows[:, 0])
+    return survey
+
+
+def _joined(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the keys of all lists, and the sums of their numbers."""
     keys, at = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
-    rows = np.bincount(at, np.concatenate([counts for _, counts in parts]), len(keys))
-    lengths, counts = np.unique(rows.astype(np.int64), return_counts=True)
-    return Counter(dict(zip(lengths.tolist(), counts.tolist(), strict=True)))
+    both = np.concatenate([counts for _, counts in parts])
+    sums = [np.bincount(at, both[:, column], len(keys)) for column in range(2)]
+    return keys, np.stack(sums, axis=1).astype(np.int64)
+
+
+def _lengths(rows: np.ndarray) -> dict[int, int]:
+    lengths, counts = np.unique(rows, return_counts=True)
+    return dict(zip(lengths.tolist(), counts.tolist(), strict=True))
 
 
 def _measured(measure: LogMeasure, frame: Any, at: int) -> ListSums | None:

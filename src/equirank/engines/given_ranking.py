@@ -27,6 +27,7 @@ __all__ = [
     "OrderKeywords",
     "ReferenceKeywords",
     "as_ranking",
+    "columns_against",
     "data_of_file",
     "decision_rule",
     "ordered",
@@ -181,6 +182,12 @@ def as_ranking(
     if chosen:
         made = replace(made, source=Source(IN_MEMORY, "", made.n_rows, columns=chosen))
     return ordered(made, ties, rule)
+
+
+def columns_against(against: Any, columns: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the column names for a second frame or file; None for data and rankings."""
+    own = isinstance(against, (RankingData, Ranking))
+    return dict.fromkeys(columns) if own else dict(columns) | {"outcomes": None}
 
 
 def data_of_file(

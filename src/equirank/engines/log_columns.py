@@ -14,11 +14,13 @@ from ..io.label_words import LabelRules
 from ..io.number_cells import CellError
 from ..io.parquet import BatchChunk
 
-__all__ = ["LogColumns", "LogPiece", "RawLabels", "columns_of"]
+__all__ = ["SIDE", "LogColumns", "LogPiece", "RawLabels", "columns_of", "other_kind"]
 
 
 #: Raw labels of an attribute beyond which it is no column of groups.
 MOST_LABELS = 10_000
+#: The column that tells two tables apart: 0 in rows of the first, 1 in those of the second.
+SIDE = "equirank side"
 
 
 class LogPiece(BatchChunk):
@@ -37,6 +39,14 @@ class LogPiece(BatchChunk):
     def __init__(self, where: str, batch: Any, begin: int = 0) -> None:
         super().__init__(where, batch, begin)
         self.batch = batch
+
+    def marked(self, side: int) -> "LogPiece":
+        """Return the piece with a column that tells its table from another."""
+        arrow = require("pyarrow", "data")
+        marks = arrow.array(np.full(self.n_rows, side, dtype=np.int8))
+        names = [*self.batch.schema.names, SIDE]
+        batch = arrow.RecordBatch.from_arrays([*self.batch.columns, marks], names=names)
+        return LogPiece(self._path, batch, self._begin)
 
 
 class RawLabels:
@@ -97,6 +107,10 @@ class LogColumns:
         As in `as_ranking_data`.
     labels : mapping of str to RawLabels
         The labels of each attribute.
+    id : str or None
+        The column of people's ids.
+    paired : bool
+        Whether the rows are those of two tables, which the column `SIDE` tells apart.
     """
 
     query: tuple[str, ...]
@@ -104,23 +118,53 @@ class LogColumns:
     rules: LabelRules | None = None
     missing_relevance: str = "error"
     labels: Mapping[str, RawLabels] = field(default_factory=dict)
+    id: str | None = None
+    paired: bool = False
 
     @property
     def needed(self) -> list[str]:
-        """The names of all columns that are read."""
-        return list(dict.fromkeys([*self.query, *self.roles.needed]))
+        """The names of all columns that are read, without `SIDE`."""
+        ids = [] if self.id is None else [self.id]
+        return list(dict.fromkeys([*self.query, *self.roles.needed, *ids]))
 
     @property
     def surveyed(self) -> list[str]:
-        """The names of the columns of a survey: lists, attributes and relevance."""
-        merit = [name for role, name in self.roles.single.items() if role == "relevance"]
-        return list(dict.fromkeys([*self.query, *self.roles.sensitive, *merit]))
+        """The names of the columns of a survey: lists, attributes and relevance.
+
+        That of two tables has positions, too, which state how many people a list shows.
+        """
+        some = [name for role, name in self.roles.single.items() if self._is_surveyed(role)]
+        return list(dict.fromkeys([*self.query, *self.roles.sensitive, *some]))
+
+    def _is_surveyed(self, role: str) -> bool:
+        return role == "relevance" or (self.paired and role == "position")
+
+    def pair(self, where: str, names: Sequence[str]) -> "LogColumns":
+        """Return the columns of two tables, of which the second has these columns.
+
+        It needs no columns of decisions.
+        """
+        if self.id is None:
+            raise DataError("id must name the column of people's ids beside against")
+        named = [*(("query", name) for name in self.query), *self.roles.single.items()]
+        named += [*(("sensitive", name) for name in self.roles.sensitive), ("id", self.id)]
+        for role, name in named:
+            existing_column(where, names, f"{role} of against", name)
+        return replace(self, paired=True)
+
+    def check_kinds(self, texts: Mapping[Any, bool], others: Mapping[Any, bool]) -> None:
+        """Raise if lists or ids are texts in one table and numbers in the other."""
+        for role, name in [*(("query", name) for name in self.query), ("id", self.id)]:
+            if name is not None and texts[name] != others[name]:
+                raise other_kind(role, name, texts[name])
 
     def record(self) -> dict[str, tuple[str, str]]:
         """Return the column of each role, and why it was chosen, for `Source`."""
         why = self.roles.guessed.get("query", "named")
         found = {"query" if at == 0 else f"query {at + 1}": n for at, n in enumerate(self.query)}
-        return {role: (name, why) for role, name in found.items()} | self.roles.record()
+        lists = {role: (name, why) for role, name in found.items()}
+        ids = {} if self.id is None else {"id": (self.id, "named")}
+        return lists | self.roles.record() | ids
 
     def fixed(self, labels: Mapping[str, Sequence[Any]]) -> "LogColumns":
         """Return the columns with known labels; others are errors."""
@@ -136,19 +180,24 @@ class LogColumns:
         The record batch has the columns ``q0``, ``q1``, ... (parts of the list label: int64 or
         text), ``score``, ``position``, ``relevance``, ``against_score``, ``g0``, ``g1``, ... (codes
         of `labels`), and ``o0``, ... (outcomes as they are). A survey has no scores, positions and
-        outcomes.
+        outcomes. Rows of two tables have ``id`` (int64 or text) and `SIDE`.
         """
         arrow = require("pyarrow", "data")
         columns: dict[str, Any] = {}
         for at, name in enumerate(self.query):
             columns[f"q{at}"] = _list_labels(piece, name)
+        if self.id is not None and not survey:
+            columns["id"] = _list_labels(piece, self.id, "id")
+        if SIDE in piece.batch.schema.names:
+            columns[SIDE] = piece.batch.column(SIDE).cast("int8")
         for role, name in self.roles.single.items():
-            if not survey or role == "relevance":
+            if not survey or self._is_surveyed(role):
                 columns[role] = self._numbers(piece, role, name)
         for at, name in enumerate(self.roles.sensitive):
             columns[f"g{at}"] = self.labels[name].codes(name, piece)
         for at, name in enumerate(() if survey else self.roles.outcomes):
-            columns[f"o{at}"] = piece.batch.column(name)
+            known = name in piece.batch.schema.names  # the second of two tables may lack it
+            columns[f"o{at}"] = piece.batch.column(name) if known else arrow.nulls(piece.n_rows)
         arrays = [arrow.array(values) for values in columns.values()]
         if not arrays:
             arrays, columns = [arrow.nulls(piece.n_rows)], {"rows": None}
@@ -196,8 +245,14 @@ def _surely(role: str, least: float, most: float) -> bool:
     )
 
 
-def _list_labels(piece: LogPiece, name: str) -> Any:
-    """Return a part of the list label of each row as int64 or text."""
+def other_kind(role: str, name: str, text: bool) -> DataError:
+    """Return the error about a column whose kind differs between two tables."""
+    words = ("text", "whole numbers") if text else ("whole numbers", "text")
+    return DataError(f"{role} ({name!r}) of against must be {words[0]} as in data, got {words[1]}")
+
+
+def _list_labels(piece: LogPiece, name: str, role: str = "query") -> Any:
+    """Return a part of the list label of each row, or its id, as int64 or text."""
     compute = require("pyarrow.compute", "data")
     types = require("pyarrow.types", "data")
     column = piece.batch.column(name)
@@ -208,7 +263,7 @@ def _list_labels(piece: LogPiece, name: str) -> Any:
     missing = column.is_null(nan_is_null=True) if may_miss else None
     if may_miss and compute.any(missing).as_py():
         row = compute.index(missing, True).as_py()
-        raise DataError(f"{piece.location(row)}: query ({name!r}) must not be missing")
+        raise DataError(f"{piece.location(row)}: {role} ({name!r}) must not be missing")
     if types.is_string(kind) or types.is_large_string(kind):
         return column.cast("large_string")
     if types.is_floating(kind):
@@ -217,7 +272,7 @@ def _list_labels(piece: LogPiece, name: str) -> Any:
         if bad.any():
             row = int(bad.argmax())
             raise DataError(
-                f"{piece.location(row)}: query ({name!r}) must be a whole number or text, got "
+                f"{piece.location(row)}: {role} ({name!r}) must be a whole number or text, got "
                 f"{values[row]:g}"
             )
         return column.cast("int64")
@@ -225,14 +280,15 @@ def _list_labels(piece: LogPiece, name: str) -> Any:
         if types.is_uint64(kind) and len(column) and compute.max(column).as_py() >= 2**63:
             row = int((column.to_numpy() >= 2**63).argmax())
             raise DataError(
-                f"{piece.location(row)}: query ({name!r}) must be below 2**63, got "
+                f"{piece.location(row)}: {role} ({name!r}) must be below 2**63, got "
                 f"{column[row].as_py()}"
             )
         return column.cast("int64")
     if types.is_temporal(kind) or types.is_boolean(kind):
         return column.cast("large_string")
     raise DataError(
-        f"{piece.location(0)}: query ({name!r}) must be a whole number or text, got the type {kind}"
+        f"{piece.location(0)}: {role} ({name!r}) must be a whole number or text, got the type "
+        f"{kind}"
     )
 
 
@@ -245,6 +301,7 @@ def columns_of(
     outcomes: Sequence[str] = (),
     rules: LabelRules | None = None,
     missing_relevance: str = "error",
+    id: str | None = None,
     **single: Any,
 ) -> LogColumns:
     """Return the column of each role: those named, else those recognised as in `read_csv`.
@@ -264,18 +321,19 @@ def columns_of(
         features=(),
         outcomes=list(outcomes),
         cost=False,
-        id=False,
+        id=False if id is None else id,
         **single,
     )
     for name in several:
         if name in roles.needed:
             raise DataError(f"{where}: column {name!r} must have one role, got several")
     found = dict(roles.single)
-    alone = found.pop("query", None)
+    alone, ids = found.pop("query", None), found.pop("ids", None)
     return LogColumns(
         several or (() if alone is None else (alone,)),
         replace(roles, single=found),
         rules,
         missing_relevance,
         {name: RawLabels() for name in roles.sensitive},
+        ids,
     )

@@ -4,6 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, TypeVar
 
 import numpy as np
@@ -19,13 +20,14 @@ from ..core.list_sums import ListSums
 from ..core.metric import GroupMetric, Metric
 from ..core.named_groups import named_groups
 from ..core.outcomes import outcome_numbers, where
+from ..core.paired_rankings import OTHER_LISTS, check_ids
 from ..core.per_list import PerList
 from ..core.ranking import Ranking
 from ..core.summed_lists import Before, sum_lists
 from ..core.sums_plan import SumsPlan, Survey
 from .arrow_stream import ArrowStream
 from .given_ranking import ordered
-from .log_columns import LogColumns, LogPiece
+from .log_columns import SIDE, LogColumns, LogPiece, other_kind
 from .log_survey import Groups, LogSurvey, MedianSearch
 from .spill import MOST_FILES, Spill, n_partitions
 from .whole_lists import (
@@ -116,7 +118,32 @@ class LogOptions:
         )
         fixed = columns.fixed(survey.labels)
         plan = self.plan_of(known, where)
-        return LogMeasure(fixed, groups, plan, self.rows, self.max_list_rows, self.per_list)
+        others, refused = None, ""
+        if survey.other is not None:
+            if not survey.shared:
+                raise DataError("against must share at least one list with data, got none")
+            others = survey.other.groups(columns, f"{where}, against", self.max_groups)
+            refused = "" if survey.same_lists else OTHER_LISTS
+            cut = self.compared_cut(survey.cut, where)
+            plan = plan.unchanged if refused else replace(plan, changed=True, cut=cut)
+        return LogMeasure(
+            fixed, groups, plan, self.rows, self.max_list_rows, self.per_list, others, refused
+        )
+
+    def compared_cut(self, cut: int | None, where: str) -> int | None:
+        """Return the number of positions that are compared with another ranking; None for all.
+
+        ``cut`` is the number of people that lists show. That of earlier sums is kept.
+        """
+        if self.like is None or not self.like.plan.changed or cut == self.like.plan.cut:
+            return cut
+        wanted = self.like.plan.cut
+        if cut is not None:
+            raise DataError(
+                f"{where}: must show at most {wanted or 'all'} people of a list, as the sums that "
+                f"like names, got {cut}"
+            )
+        return wanted
 
     def plan_of(self, known: Survey, where: str) -> SumsPlan:
         """Return the plan of surveyed data, or that of earlier sums with the groups of both."""
@@ -135,7 +162,9 @@ class LogOptions:
                     f"{where}: must have the columns of the sums that like names, and {name} "
                     f"differs: {wanted!r} and {found!r}"
                 )
-        return plan.extended(known)
+        # earlier sums that claim no change can be added to those that do
+        changed = plan.changed or bool(self.plan.get("changed"))
+        return replace(plan.extended(known), changed=changed)
 
 
 def _bound(
@@ -177,6 +206,10 @@ class LogMeasure:
         Most rows of a list.
     per_list : PerList, optional
         Receives the values of every list.
+    others : Groups or None
+        The group of each label in the second of two tables; None if there is one table.
+    refused : str
+        Why no change of people between two tables is claimed, as far as the survey found.
     """
 
     columns: LogColumns
@@ -185,10 +218,13 @@ class LogMeasure:
     rows: int
     max_list_rows: int
     per_list: PerList | None = None
+    others: Groups | None = None
+    refused: str = ""
 
-    def data(self, block: ListBlock) -> RankingData:
-        """Return a block as data with the groups of the survey."""
+    def data(self, block: ListBlock, groups: Groups | None = None) -> RankingData:
+        """Return a block as data with the groups of the survey, or of that of a second table."""
         rows, roles = block.rows, self.columns.roles
+        groups = self.groups if groups is None else groups
         names = rows.schema.names
 
         def numbers(name: str) -> np.ndarray | None:
@@ -203,11 +239,12 @@ class LogMeasure:
             self._labels(block),
             {
                 name: Attribute(
-                    frozen(self.groups.lookup[name][rows.column(f"g{at}").to_numpy()]),
-                    self.groups.categories[name],
+                    frozen(groups.lookup[name][rows.column(f"g{at}").to_numpy()]),
+                    groups.categories[name],
                 )
                 for at, name in enumerate(roles.sensitive)
             },
+            ids=frozen(rows.column("id").to_numpy(zero_copy_only=False)) if "id" in names else None,
             score=numbers("score"),
             position=None if position is None else counted_anew(position, block.offsets),
             max_grade=0.0 if y is None else float(y.max()),
@@ -234,9 +271,14 @@ class LogMeasure:
         labels[:] = list(zip(*(part.tolist() for part in parts), strict=True))
         return frozen(labels)
 
-    def sums(self, block: ListBlock, most_key: np.uint64 | None = None) -> ListSums:
-        """Return the sums of a block, keeping no lists with a key above ``most_key``."""
+    def sums(self, block: ListBlock, most_key: np.uint64 | None = None) -> ListSums | None:
+        """Return the sums of a block, keeping no lists with a key above ``most_key``.
+
+        None if only the second of two tables has its lists.
+        """
         try:
+            if self.others is not None:
+                return self._paired_sums(block, self.others, most_key)
             ranking = ordered(self.data(block), self.plan.ties, self.plan.rule)
             before = None
             if self.plan.changed:
@@ -249,6 +291,32 @@ class LogMeasure:
             first, last = label_of(block, 0), label_of(block, block.n_lists - 1)
             raise DataError(f"lists {first!r} to {last!r}: {error}") from None
 
+    def _paired_sums(
+        self, block: ListBlock, others: Groups, most_key: np.uint64 | None
+    ) -> ListSums | None:
+        """Return the sums of the lists of the first of two tables, compared with the second."""
+        first, second, counts = block.sides(SIDE)
+        data = self.data(first) if first.n_lists else None
+        other = self.data(second, others) if second.n_lists else None
+        if self.refused:
+            for each in (data, other):
+                if each is not None:
+                    check_ids(each)
+        if data is None:
+            return None
+        ranking = ordered(data, self.plan.ties, self.plan.rule)
+        if other is not None and not self.refused:
+            theirs = ordered(other, self.plan.ties, self.plan.rule)
+            before, plan = Before.paired(ranking, theirs, self.plan, (self.plan.cut,))
+            return sum_lists(ranking, plan, self.per_list, before, most_key)
+        shared = np.flatnonzero(counts[counts[:, 1] > 0, 0])
+        some = None
+        if other is not None and len(shared):
+            some = ordered(other.select(shared), self.plan.ties, self.plan.rule)
+        plan, refused = self.plan.unchanged, self.refused or OTHER_LISTS
+        before = Before.of(data, some, plan, refused=refused)
+        return sum_lists(ranking, plan, self.per_list, before, most_key)
+
     def of_rows(self, batches: Iterable[Any], n_jobs: int = 1) -> Iterator[ListSums]:
         """Yield the sums of consecutive checked rows, whose lists are contiguous.
 
@@ -258,8 +326,9 @@ class LogMeasure:
         smallest = _SmallestKeys()
         try:
             for part in _threaded(lambda block: self.sums(block, smallest.most), blocks, n_jobs):
-                smallest.add(part.kept.keys)
-                yield part
+                if part is not None:
+                    smallest.add(part.kept.keys)
+                    yield part
         except ScatteredLists:
             raise DataError(
                 "the rows of each list must be adjacent after the survey, and a list returned; the "
@@ -270,10 +339,15 @@ class LogMeasure:
         """Yield the sums of consecutive pieces of a log, whose lists are contiguous."""
         yield from self.of_rows(_threaded(self.columns.checked, pieces, n_jobs), n_jobs)
 
-    def of_scattered(self, piece: LogPiece) -> ListSums:
-        """Return the sums of the whole lists of a piece, whose rows are in any order."""
+    def of_scattered(self, piece: LogPiece) -> ListSums | None:
+        """Return the sums of the whole lists of a piece, whose rows are in any order.
+
+        None if only the second of two tables has these lists.
+        """
         rows = sorted_rows(self.columns.checked(piece))
-        return ListSums.total(self.of_rows(_sliced(rows, self.rows)))
+        parts = self.of_rows(_sliced(rows, self.rows))
+        first = next(parts, None)
+        return None if first is None else ListSums.total(chain([first], parts))
 
 
 class _SmallestKeys:
@@ -407,9 +481,9 @@ def sum_stream(
 ) -> tuple[ListSums, LogMeasure]:
     """Return the sums of a stream, and how it was measured.
 
-    Lists that are scattered over the stream are sorted on disk.
+    Lists that are scattered over the stream are sorted on disk, and so are those of two tables.
     """
-    if not stream.again:
+    if columns.paired or not stream.again:
         return _spilled(stream, columns, options)
     columns = columns.open()
     survey = LogSurvey()
@@ -430,8 +504,7 @@ def sum_stream(
     pieces = _watched(stream, columns.needed, options, "Measuring")
     total = ListSums.total(measure.of_pieces(pieces, options.n_jobs))
     stream.check_unchanged()
-    survey.check(total.n_rows, total.n_lists, stream.name)
-    return total, measure
+    return survey.checked(total, stream.name), measure
 
 
 def _read(stream: ArrowStream, names: Sequence[str], rows: int) -> Iterator[LogPiece]:
@@ -459,11 +532,41 @@ def _add_blocks(
     for block in whole_lists(batches, rows=options.rows, max_list_rows=options.max_list_rows):
         survey.add(block, len(columns.roles.sensitive))
     survey.labels = {name: list(labels.code) for name, labels in columns.labels.items()}
+    if survey.other is not None:
+        survey.other.labels = survey.labels
 
 
 def _sliced(rows: Any, size: int) -> Iterator[Any]:
     for begin in range(0, rows.num_rows, size):
         yield rows.slice(begin, size)
+
+
+def _first_scores(rows: Any) -> np.ndarray:
+    """Return the scores of checked rows, of the first table if there are two."""
+    scores: np.ndarray = rows.column("score").to_numpy()
+    if SIDE not in rows.schema.names:
+        return scores
+    return scores[rows.column(SIDE).to_numpy() == 0]
+
+
+def _conforming(batches: Iterable[Any], columns: LogColumns) -> Iterator[Any]:
+    """Yield checked rows of two tables with the types of the first.
+
+    Decisions of the second table are left out: it needs none.
+    """
+    arrow = require("pyarrow", "data")
+    names = {f"q{at}": ("query", name) for at, name in enumerate(columns.query)}
+    names["id"] = "id", str(columns.id)
+    schema: Any = None
+    for rows in batches:
+        schema = rows.schema if schema is None else schema
+        arrays = []
+        for wanted, column in zip(schema, rows.columns, strict=True):
+            if column.type != wanted.type and wanted.name in names:
+                raise other_kind(*names[wanted.name], wanted.type != "int64")
+            same = column.type == wanted.type
+            arrays.append(column if same else arrow.nulls(rows.num_rows, wanted.type))
+        yield arrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def _spilled(
@@ -476,7 +579,8 @@ def _spilled(
         n_files = n_partitions(stream.n_rows, 8 * len(columns.needed), options.memory)
     with Spill(n_files, row_keys) as files:
         pieces = _watched(stream, columns.needed, options, "Sorting")
-        files.write((columns.checked(piece) for piece in pieces), stream.n_rows)
+        checked = (columns.checked(piece) for piece in pieces)
+        files.write(_conforming(checked, columns) if columns.paired else checked, stream.n_rows)
         stream.check_unchanged()
         survey = LogSurvey()
         for part in progress(files.parts(), "Surveying", n_files):
@@ -485,7 +589,7 @@ def _spilled(
             search = MedianSearch(survey.n_rows)
             while not search.done:
                 parts = progress(files.parts(), "Median score", n_files)
-                search.narrow(sum(search.count(part.column("score").to_numpy()) for part in parts))
+                search.narrow(sum(search.count(_first_scores(part)) for part in parts))
             survey.median_score = search.median
         measure = options.measure(survey, columns, stream.name)
         several = progress(
@@ -496,5 +600,4 @@ def _spilled(
             for part in several
             for sums in measure.of_rows(_sliced(part, options.rows), options.n_jobs)
         )
-    survey.check(total.n_rows, total.n_lists, stream.name)
-    return total, measure
+    return survey.checked(total, stream.name), measure

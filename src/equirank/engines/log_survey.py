@@ -2,15 +2,16 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from ..core.errors import DataError
 from ..core.labels import check_groups
+from ..core.list_sums import ListSums
 from ..core.unknown_words import warn_of_labels
-from .log_columns import LogColumns
+from .log_columns import SIDE, LogColumns
 from .whole_lists import ListBlock
 
 __all__ = ["Groups", "LogSurvey", "MedianSearch"]
@@ -62,6 +63,14 @@ class LogSurvey:
         For each relevance its number of rows.
     median_score : float or None
         Median score of all rows; None if scores are not compared.
+    other : LogSurvey or None
+        The survey of a second table; lengths are then those of the first.
+    shared, shared_rows : int
+        Lists that both tables have, and their rows in the second.
+    shown : int
+        Most people that a list of the first of two tables shows.
+    hidden : bool
+        Whether a list of the first of two tables does not show everyone.
     """
 
     lengths: Counter[int] = field(default_factory=Counter)
@@ -69,6 +78,21 @@ class LogSurvey:
     combinations: Counter[tuple[int, ...]] = field(default_factory=Counter)
     grades: Counter[float] = field(default_factory=Counter)
     median_score: float | None = None
+    other: "LogSurvey | None" = None
+    shared: int = 0
+    shared_rows: int = 0
+    shown: int = 0
+    hidden: bool = False
+
+    @property
+    def cut(self) -> int | None:
+        """Number of positions that are compared with the second table; None for all."""
+        return self.shown if self.hidden else None
+
+    @property
+    def same_lists(self) -> bool:
+        """Whether two tables have the same lists."""
+        return self.other is None or self.n_lists == self.shared == self.other.n_lists
 
     @property
     def n_rows(self) -> int:
@@ -81,7 +105,41 @@ class LogSurvey:
         return sum(self.lengths.values())
 
     def add(self, block: ListBlock, n_attributes: int) -> None:
-        """Add a block of whole lists."""
+        """Add a block of whole lists; those of two tables are counted apart."""
+        if SIDE in block.rows.schema.names:
+            first, second, n = block.sides(SIDE)
+            self.other = LogSurvey() if self.other is None else self.other
+            both = (n > 0).all(axis=1)
+            self.add_pairs(int(both.sum()), int(n[both, 1].sum()))
+            if "position" in first.rows.schema.names and first.n_lists:
+                shown = first.rows.column("position").to_numpy() > 0
+                self.add_shown(np.add.reduceat(shown, first.offsets[:-1]), np.diff(first.offsets))
+            for survey, own in ((self, first), (self.other, second)):
+                if own.n_lists:
+                    survey._count(own, n_attributes)
+        else:
+            self._count(block, n_attributes)
+
+    def add_pairs(self, shared: int, rows: int) -> None:
+        """Add lists that two tables have, and their rows in the second."""
+        self.shared += shared
+        self.shared_rows += rows
+
+    def add_shown(self, shown: np.ndarray, sizes: np.ndarray) -> None:
+        """Add how many people some lists of the first of two tables show, and have."""
+        self.shown = max(self.shown, int(shown.max(initial=0)))
+        self.hidden |= bool((shown < sizes).any())
+
+    def merge_lists(self, part: "LogSurvey") -> None:
+        """Add the numbers of further lists: their lengths, and those of two tables."""
+        self.lengths.update(part.lengths)
+        if part.other is not None:
+            self.other = LogSurvey() if self.other is None else self.other
+            self.other.lengths.update(part.other.lengths)
+            self.add_pairs(part.shared, part.shared_rows)
+            self.shown, self.hidden = max(self.shown, part.shown), self.hidden or part.hidden
+
+    def _count(self, block: ListBlock, n_attributes: int) -> None:
         lengths, counts = np.unique(np.diff(block.offsets), return_counts=True)
         self.lengths.update(dict(zip(lengths.tolist(), counts.tolist(), strict=True)))
         self.combinations.update(_combinations(block.rows, n_attributes))
@@ -106,6 +164,21 @@ class LogSurvey:
                 "torn apart, or the data changed while they were read"
             )
 
+    def checked(self, sums: ListSums, where: str) -> ListSums:
+        """Return sums of all surveyed lists, with the numbers of a second table; else raise."""
+        self.check(sums.n_rows, sums.n_lists, where)
+        if self.other is None:
+            return sums
+        rows, _, shared = map(int, sums.sums["against"])
+        if (rows, shared) != (self.shared_rows, self.shared):
+            raise DataError(
+                f"{where}: must have the {self.shared_rows:,} rows in {self.shared:,} lists of "
+                f"against that the survey found, and {rows:,} rows in {shared:,} lists were "
+                "measured; a list was torn apart, or the data changed while they were read"
+            )
+        whole = np.array([self.other.n_rows, self.other.n_lists, shared], dtype=np.float64)
+        return replace(sums, sums=sums.sums | {"against": whole})
+
     def groups(self, columns: LogColumns, where: str, max_groups: int | None) -> Groups:
         """Return the groups of each attribute, cleaned as the rules of the columns say."""
         if not self.lengths:
@@ -121,13 +194,18 @@ class LogSurvey:
                 counts[codes[at]] += count
             values: list[Any] = [None if label == "" else label for label in labels]
             if columns.rules is not None:
-                cleaned = columns.rules.clean(name, labels, counts[:-1].tolist())
-                values = cleaned.values
+                # a label may occur in another table only
+                used = np.flatnonzero(counts[:-1]).tolist()
+                some = [labels[at_label] for at_label in used]
+                cleaned = columns.rules.clean(name, some, counts[used].tolist())
+                values = [None] * len(labels)
+                for at_label, value in zip(used, cleaned.values, strict=True):
+                    values[at_label] = value
                 lost = (("", int(counts[-1]), None),) if counts[-1] else ()
                 record[name] = (*cleaned.record, *lost)
                 remarks += cleaned.remarks
-            some = zip(values, counts.tolist(), strict=False)
-            known = _sorted({value for value, count in some if count and value is not None})
+            counted = zip(values, counts.tolist(), strict=False)
+            known = _sorted({value for value, count in counted if count and value is not None})
             try:
                 check_groups(name, known, self.n_rows, max_groups)
             except DataError as error:

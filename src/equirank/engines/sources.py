@@ -1,8 +1,9 @@
 """list_sums: per-list sums of data of any kind: in memory, files, DuckDB, Dask and Spark."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from inspect import signature
 from typing import Annotated, Any, Literal, Unpack
 
@@ -12,27 +13,38 @@ from ..core.inputs import choose
 from ..core.keywords import Default, chosen_keywords, shared_keywords
 from ..core.list_sums import ListSums
 from ..core.outcomes import DecisionRule
+from ..core.paired_rankings import shown_cut
 from ..core.params import Constraint, Integer, Optional, check_params
 from ..core.per_list import opened_per_list
 from ..core.random import as_seed
 from ..core.ranking import Ranking
 from ..core.registry import parse_metrics
 from ..core.source import Source
-from ..core.summed_lists import sum_data
-from ..core.sums_plan import Survey
+from ..core.summed_lists import Before, sum_data
+from ..core.sums_plan import SumsPlan, Survey
 from ..io.file_options import FileOptions
 from ..io.files import file_digest
-from .arrow_stream import PARQUET, arrow_paths, is_arrow_stream, open_arrow, open_files
+from .arrow_stream import (
+    PARQUET,
+    ArrowStream,
+    arrow_paths,
+    is_arrow_stream,
+    open_arrow,
+    open_files,
+    paired_streams,
+)
 from .dask_frames import sum_dask
 from .dask_tasks import is_dask_frame
 from .duckdb_tables import DATABASES, is_relation, opened_database, sum_relation
 from .given_ranking import (
+    NO_RULE,
     ColumnKeywords,
     CutKeywords,
     DecisionKeywords,
     OrderKeywords,
     ReferenceKeywords,
     as_ranking,
+    columns_against,
     data_of_file,
     decision_rule,
 )
@@ -90,6 +102,13 @@ class SumsKeywords(ColumnKeywords, DecisionKeywords, ReferenceKeywords, OrderKey
     against_score : str or array-like, optional
         The column with the scores of another ranking of the same rows (its positions, if positions
         define the order), which the lists are compared with.
+    against : optional
+        A second source of the kind of ``data`` with the same columns (no decisions are needed),
+        whose lists are compared with those of ``data``, as in `audit`: a path or several, a data
+        set, a relation of the same connection, a database with the same ``table``, a frame, or data
+        in memory. Lists that one source lacks are counted; no common list is an error.
+    id : str or array-like, optional
+        The column of people's ids, which match the people of ``against`` within a list.
     random_state : int, Generator, RandomState or None
         Seed of the relabellings.
     like : ListSums, optional
@@ -100,8 +119,8 @@ class SumsKeywords(ColumnKeywords, DecisionKeywords, ReferenceKeywords, OrderKey
     memory : int or str
         Bytes of rows that are held at once, such as ``"500MB"``, when files and databases are read.
     max_list_rows : int
-        Most rows of one list; more are an error, since a column that does not tell lists apart is
-        the usual cause.
+        Most rows of one list (of ``data`` and ``against`` together); more are an error, since a
+        column that does not tell lists apart is the usual cause.
     missing_relevance : {"error", "irrelevant"}
         As in `as_ranking_data`.
     unknown, labels, keep_labels : optional
@@ -121,6 +140,8 @@ class SumsKeywords(ColumnKeywords, DecisionKeywords, ReferenceKeywords, OrderKey
     cross: Annotated[bool, Default(True)]
     scored: Annotated[bool, Default(False)]
     against_score: Any
+    against: Any
+    id: Any
     random_state: Annotated[Any, Default(0)]
     like: ListSums | None
     table: str | None
@@ -188,6 +209,8 @@ class LogRequest:
     options: LogOptions
     file: FileOptions = field(default_factory=FileOptions)
     against_score: Any = None
+    against: Any = None
+    id: Any = None
 
     def columns_in(self, where: str, names: Sequence[str], *, cleaned: bool) -> LogColumns:
         """Return the columns of a log by role."""
@@ -203,14 +226,25 @@ class LogRequest:
             against_score=False if self.against_score is None else self.against_score,
             rules=self.file.label_rules if cleaned else None,
             missing_relevance=self.missing_relevance,
+            id=self.id,
             **given,
         )
         ordered = "score" in found.roles.single or "position" in found.roles.single
         if not ordered and not self.rule.recorded:
             raise DataError("score or position must be given to define the order, got neither")
+        if not ordered and self.against is not None:
+            raise DataError("against must be None for data without score or position")
         if not found.roles.sensitive:
             raise DataError("sensitive must name at least one attribute, got none")
         return found
+
+    def against_of(self, kind: str, known: Callable[[Any], bool]) -> Any:
+        """Return the second source, or raise if it is of another kind than the first."""
+        if self.against is not None and not known(self.against):
+            raise DataError(
+                f"against must be of the kind of data ({kind}), got {type(self.against).__name__}"
+            )
+        return self.against
 
 
 def sums_with_source(data: Any, given: Mapping[str, Any]) -> tuple[ListSums, Source | None]:
@@ -236,27 +270,53 @@ def _opened(
     options = request.options
     if is_dask_frame(data):
         _refuse_where(where, "client")
-        columns = request.columns_in("data", data.columns, cleaned=False)
-        return sum_dask(data, columns, options, where["client"]), None
+        other = request.against_of("a frame of Dask", is_dask_frame)
+        columns = _columns_of(request, "data", data, other)
+        return sum_dask(data, columns, options, where["client"], other), None
     _refuse_where(where, "memory", "table")
     if isinstance(data, (str, os.PathLike)) and _is_database(data):
-        with opened_database(os.fspath(data), where["table"], options.memory) as relation:
-            columns = request.columns_in(os.fspath(data), relation.columns, cleaned=False)
-            return sum_relation(relation, columns, options, os.fspath(data)), None
+        return _of_database(data, request, where["table"]), None
     _refuse_where(where, "memory")
     if is_relation(data):
-        columns = request.columns_in("data", data.columns, cleaned=False)
-        return sum_relation(data, columns, options, "data"), None
+        other = request.against_of("a relation of DuckDB", is_relation)
+        columns = _columns_of(request, "data", data, other)
+        return sum_relation(data, columns, options, "data", other), None
     if is_spark_frame(data):
-        columns = request.columns_in("data", data.columns, cleaned=False)
-        return sum_spark(data, columns, options), None
+        other = request.against_of("a frame of Spark", is_spark_frame)
+        columns = _columns_of(request, "data", data, other)
+        return sum_spark(data, columns, options, other), None
     if _is_paths(data):
         return _of_files(data, request)
     if is_arrow_stream(data):
         stream = open_arrow(data)
-        columns = request.columns_in(stream.name, stream.columns, cleaned=False)
+        other = request.against_of("a data set or reader of Arrow", is_arrow_stream)
+        second = None if other is None else open_arrow(other)
+        columns = _columns_of(request, stream.name, stream, second)
+        stream = stream if second is None else paired_streams(stream, second)
         return sum_stream(stream, columns, options)[0], None
     return _of_memory(data, request, where, outcomes), None
+
+
+def _columns_of(
+    request: LogRequest, where: str, data: Any, against: Any, cleaned: bool = False
+) -> LogColumns:
+    """Return the columns by role of what has ``columns``, beside a second one or None."""
+    columns = request.columns_in(where, data.columns, cleaned=cleaned)
+    if against is None:
+        return columns
+    name = getattr(against, "name", "against") if isinstance(data, ArrowStream) else "against"
+    return columns.pair(name, [str(each) for each in against.columns])
+
+
+def _of_database(data: Any, request: LogRequest, table: str | None) -> ListSums:
+    """Return the sums of a table of a database, and of that of the same name in another."""
+    other = request.against_of(
+        "a database", lambda each: isinstance(each, (str, os.PathLike)) and _is_database(each)
+    )
+    path, second = os.fspath(data), None if other is None else os.fspath(other)
+    with opened_database(path, table, request.options.memory, second) as (relation, against):
+        columns = _columns_of(request, path, relation, against)
+        return sum_relation(relation, columns, request.options, path, against)
 
 
 #: The defaults of `list_sums`.
@@ -270,7 +330,7 @@ def _request(data: Any, given: Mapping[str, Any]) -> tuple[Any, LogRequest]:
     planned = chosen_keywords(DecisionKeywords, given) | {name: given[name] for name in names}
     like: ListSums | None = given["like"]
     rule, outcomes, plan = _planned(data, planned, like)
-    plan = _compared_with(given["against_score"], plan, like)
+    plan = _compared_with(given, plan, like)
     most = {"max_list_rows": given["max_list_rows"], "n_jobs": given["n_jobs"]}
     rules: dict[str, Constraint] = {"max_list_rows": Integer(1), "n_jobs": Optional(Integer(1))}
     check_params("list_sums", most, rules)
@@ -285,19 +345,23 @@ def _request(data: Any, given: Mapping[str, Any]) -> tuple[Any, LogRequest]:
     )
     file = FileOptions(**{name: given[name] for name in ("unknown", "labels", "keep_labels")})
     columns = chosen_keywords(ColumnKeywords, given)
-    second = given["against_score"]
-    return outcomes, LogRequest(columns, rule, given["missing_relevance"], options, file, second)
+    second = {name: given[name] for name in ("against_score", "against", "id")}
+    return outcomes, LogRequest(columns, rule, given["missing_relevance"], options, file, **second)
 
 
 def _compared_with(
-    against_score: Any, plan: dict[str, Any], like: ListSums | None
+    given: Mapping[str, Any], plan: dict[str, Any], like: ListSums | None
 ) -> dict[str, Any]:
     """Return a plan that compares with another ranking, if its scores are given."""
-    changed = against_score is not None
-    if like is not None and like.plan.changed != changed:
-        words = "given" if like.plan.changed else "omitted"
-        raise DataError(f"against_score must be {words} beside like, whose plan is used")
-    return plan | {"changed": True} if changed and like is None else plan
+    named = [name for name in ("against", "against_score") if given[name] is not None]
+    if len(named) > 1:
+        raise DataError("against_score must be omitted beside against, which has a score")
+    if given["id"] is not None and "against" not in named:
+        raise DataError("id must be omitted without against, whose people it matches")
+    if like is not None and like.paired != bool(named):
+        words = f"{named[0]} must be omitted" if named else "against or against_score must be given"
+        raise DataError(f"{words} beside like, whose plan is used")
+    return plan | {"changed": True} if "against_score" in named else plan
 
 
 def _planned(
@@ -355,10 +419,12 @@ def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, Source | None]:
     paths = arrow_paths(data)
     if paths is not None:
         stream = open_files(paths)
-        columns = request.columns_in(stream.name, stream.columns, cleaned=True)
+        second, whole = _second_files(request), stream.name
+        columns = _columns_of(request, stream.name, stream, second, cleaned=True)
+        stream = stream if second is None else paired_streams(stream, second)
         sums, measure = sum_stream(stream, columns, request.options)
         digests = tuple(file_digest(path) for path in paths)
-        name = stream.name if len(paths) > 1 else paths[0].name
+        name = whole if len(paths) > 1 else paths[0].name
         how = {"format": "Parquet" if paths[0].suffix.lower() in PARQUET else "Arrow"}
         groups = measure.groups
         source = Source(
@@ -368,21 +434,37 @@ def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, Source | None]:
         return replace(sums, sources=digests), source
     if len(several) > 1:
         raise DataError(f"several files must be Parquet or Arrow, got {os.fspath(several[0])}")
-    data = data_of_file(
-        several[0],
-        request.columns,
-        request.rule,
-        [] if request.against_score is None else [request.against_score],
+    read = partial(
+        data_of_file,
         missing_relevance=request.missing_relevance,
         max_groups=request.options.max_groups,
         unknown=request.file.unknown,
         labels=request.file.labels,
         keep_labels=request.file.keep_labels,
     )
-    empty = replace(request, columns=dict.fromkeys(request.columns))
+    named = dict(request.columns) | {"id": request.id}
+    more = [] if request.against_score is None else [request.against_score]
+    data = read(several[0], named, request.rule, more)
+    other = request.against
+    if isinstance(other, (str, os.PathLike)):
+        other = read(other, named, NO_RULE)
+    elif other is not None:
+        other = _ranking_of(other, request, columns_against(other, named))
+    empty = replace(request, columns=dict.fromkeys(request.columns), against=other, id=None)
     sums = _of_memory(data, empty, {}, None)
     read_from = data.source
     return replace(sums, sources=() if read_from is None else (read_from.sha256,)), read_from
+
+
+def _second_files(request: LogRequest) -> ArrowStream | None:
+    """Open the Parquet or Arrow files of a second table; None without one."""
+    other = request.against_of("files", _is_paths)
+    if other is None:
+        return None
+    paths = arrow_paths(other)
+    if paths is None:
+        raise DataError(f"against must be Parquet or Arrow as data are, got {os.fspath(other)}")
+    return open_files(paths)
 
 
 def _of_memory(data: Any, request: LogRequest, where: Mapping[str, Any], outcomes: Any) -> ListSums:
@@ -391,18 +473,50 @@ def _of_memory(data: Any, request: LogRequest, where: Mapping[str, Any], outcome
     if not isinstance(data, RankingData):
         refuse_label_options(request.file)
     options = request.options
-    columns = dict(request.columns) | {"id": None, "outcomes": outcomes}
-    ties = "average" if options.like is None else options.like.plan.ties
-    ties = options.plan.get("ties", ties)
+    columns = dict(request.columns) | {"id": request.id, "outcomes": outcomes}
     other = request.against_score
     named = (other,) if isinstance(other, str) else ()
-    ranking = as_ranking(data, columns, ties, options.max_groups, request.rule, named)
+    ranking = _ranking_of(data, request, columns, request.rule, named)
     if not ranking.data.sensitive:
         raise DataError("sensitive must name at least one attribute, got none")
     scored = options.like is None and bool(options.plan.get("scored"))
     plan = options.plan_of(Survey.of(ranking.data, scored), "data")
     before = None if other is None else before_of_scores(ranking, other, plan)
+    if request.against is not None:
+        theirs = _ranking_of(request.against, request, columns_against(request.against, columns))
+        before, plan = _paired(ranking, theirs, plan, options)
     if named and other not in request.rule.columns():  # samples do not keep the column
         rest = {name: v for name, v in ranking.data.outcomes.items() if name != other}
         ranking = Ranking(replace(ranking.data, outcomes=rest), ranking.position, ranking.last)
     return sum_data(ranking, plan, before=before, n_jobs=options.n_jobs, per_list=options.per_list)
+
+
+def _ranking_of(
+    data: Any,
+    request: LogRequest,
+    columns: Mapping[str, Any],
+    rule: DecisionRule = NO_RULE,
+    more: Sequence[str] = (),
+) -> Ranking:
+    """Return the ranking that data in memory state."""
+    options = request.options
+    ties = options.plan.get("ties") if options.like is None else options.like.plan.ties
+    return as_ranking(data, columns, ties or "average", options.max_groups, rule, more)
+
+
+def _paired(
+    ranking: Ranking, other: Ranking, plan: SumsPlan, options: LogOptions
+) -> tuple[Before, SumsPlan]:
+    """Return a second ranking in memory, and the plan that compares with it."""
+    if ranking.data.score is None and ranking.data.position is None:
+        raise DataError("against must be None for data without score or position")
+    for name in plan.groups:
+        if name not in other.data.sensitive:
+            raise DataError(f"against must have the attribute {name!r} of data")
+    if other.n_draws > 1:
+        raise DataError(f"against must be a ranking with one draw, got {other.n_draws} draws")
+    cut = options.compared_cut(shown_cut(ranking), "data")
+    before, plan = Before.paired(ranking, other, plan, (cut,))
+    if not before.sizes.any():
+        raise DataError("against must share at least one list with data, got none")
+    return before, plan

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..core.environment import require
 from ..core.list_sums import ListSums
-from .log_columns import LogColumns, LogPiece
+from .log_columns import SIDE, LogColumns, LogPiece
 from .log_sums import LogOptions, refuse_stable
 from .log_survey import LogSurvey
 from .sql_survey import survey_table
@@ -43,13 +43,21 @@ def _survey(frame: Any, columns: LogColumns, scored: bool) -> LogSurvey:
     return survey_table(columns, run, _quoted, scored)
 
 
-def sum_spark(frame: Any, columns: LogColumns, options: LogOptions) -> ListSums:
-    """Return the sums of a frame; only they, and no rows, come to the calling process."""
+def sum_spark(
+    frame: Any, columns: LogColumns, options: LogOptions, against: Any = None
+) -> ListSums:
+    """Return the sums of a frame; only they, and no rows, come to the calling process.
+
+    Its lists may be compared with those of another frame.
+    """
     refuse_stable(options, "a frame of Spark")
+    if against is not None:
+        frame = _both(frame, against, columns)
     survey = _survey(frame, columns, options.scored)
     measure = options.measure(survey, columns, "data")
     functions = require("pyspark.sql.functions", "spark")
-    chosen = frame.select(*[functions.col(_quoted(name)) for name in columns.needed])
+    names = [*columns.needed, *([SIDE] if columns.paired else [])]
+    chosen = frame.select(*[functions.col(_quoted(name)) for name in names])
     by = [functions.col(_quoted(name)) for name in columns.query]
     chosen = chosen.repartition(*by).sortWithinPartitions(*by) if by else chosen.coalesce(1)
 
@@ -61,8 +69,19 @@ def sum_spark(frame: Any, columns: LogColumns, options: LogOptions) -> ListSums:
 
     rows = chosen.mapInArrow(summed, "sums binary").collect()
     total = ListSums.total(_unpacked(row["sums"]) for row in rows)
-    survey.check(total.n_rows, total.n_lists, "data")
-    return total
+    return survey.checked(total, "data")
+
+
+def _both(frame: Any, against: Any, columns: LogColumns) -> Any:
+    """Return the rows of two frames with a column that tells them apart."""
+    functions = require("pyspark.sql.functions", "spark")
+    columns.check_kinds(*({n: kind == "string" for n, kind in e.dtypes} for e in (frame, against)))
+    parts = []
+    for side, each in enumerate((frame, against)):
+        names = [name for name in columns.needed if name in each.columns]
+        mark = functions.lit(side).cast("tinyint").alias(SIDE)
+        parts.append(each.select(*[functions.col(_quoted(name)) for name in names], mark))
+    return parts[0].unionByName(parts[1], allowMissingColumns=True)
 
 
 def _packed(sums: ListSums) -> Any:

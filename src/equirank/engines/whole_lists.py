@@ -45,6 +45,23 @@ class ListBlock:
         """Number of lists."""
         return len(self.offsets) - 1
 
+    def sides(self, column: str) -> tuple["ListBlock", "ListBlock", np.ndarray]:
+        """Return the rows of two tables, whose lists each table may lack, and their numbers.
+
+        The column is 0 in rows of the first and 1 in those of the second; the numbers are rows per
+        list and table.
+        """
+        arrow = require("pyarrow", "data")
+        second = self.rows.column(column).to_numpy() > 0
+        n = np.add.reduceat(second.astype(np.int64), self.offsets[:-1])
+        counts = np.stack([np.diff(self.offsets) - n, n], axis=1)
+        blocks = []
+        for side, mask in enumerate((~second, second)):
+            sizes = counts[:, side]
+            offsets = np.concatenate([[0], np.cumsum(sizes[sizes > 0])]).astype(np.int64)
+            blocks.append(ListBlock(self.rows.filter(arrow.array(mask)), offsets))
+        return blocks[0], blocks[1], counts
+
 
 def whole_lists(
     batches: Iterable[Any], *, rows: int, max_list_rows: int = MAX_LIST_ROWS

@@ -40,11 +40,12 @@ def comparison_table(measured: Measured, other: Measured | None) -> Table:
     lists, and the p-value the normal limit of the test.
     """
     rows: list[dict[str, Any]] = []
-    if measured.plan.sums is not None:
-        for key, result in _results(measured).items():
+    summed = other if other is not None and other.plan.sums is not None else measured
+    if summed.plan.sums is not None:
+        for key, result in _results(summed).items():
             change = result.change  # type: ignore[attr-defined]
             names = dict(zip(("attribute", "metric", "group"), key, strict=True))
-            rows += [] if change is None else [names | change.row(measured.plan.level)]
+            rows += [] if change is None else [names | change.row(summed.plan.level)]
     elif other is not None:
         results_a, results_b = _results(measured), _results(other)
         keys = [key for key in results_a if key in results_b]
