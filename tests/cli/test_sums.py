@@ -132,6 +132,45 @@ def test_scores_and_a_second_score_of_rows_logs_and_sums(days):
     assert gate.exit_code == 1, gate.output
 
 
+def test_two_logs_are_compared_like_two_files(days):
+    new = log(0).assign(person=lambda rows: np.arange(len(rows)) % 10)
+    old = new.assign(score=np.where(new["sex"] == "m", new["score"] - 0.5, new["score"]).round(2))
+    old = old.sample(frac=1.0, random_state=0)
+    for name, rows in {"new": new, "old": old, "fewer": old[old["qid"] != 3]}.items():
+        rows.to_parquet(f"{name}.parquet")
+        rows.to_csv(f"{name}.csv", index=False)
+    few, ways = ["--n-boot", 20, "--json"], [*PEOPLE, "--score", "score", "--id", "person"]
+    for other in ("old", "fewer"):
+        found = {}
+        for kind in ("parquet", "csv"):
+            pair = [f"new.{kind}", "--against", f"{other}.{kind}", *ways]
+            made = run("sums", *pair, "--out", f"{other}.{kind}.sums")
+            assert made.exit_code == 0, made.output
+            for name, words in {
+                f"{kind} stored": ["audit", f"{other}.{kind}.sums"],
+                kind: ["audit", *pair, *(["--memory", "100MB"] if kind == "parquet" else [])],
+            }.items():
+                told = run(*words, *few, "found.json")
+                assert told.exit_code == 0, told.output
+                result = json.loads((days / "found.json").read_text())
+                facts, wanted = result["facts"]["against"], 40 - (other == "fewer")
+                assert (facts["n_queries"], facts["shared_queries"]) == (wanted, wanted)
+                if "stored" not in name:
+                    assert facts["title"] == f"{other}.{kind}"
+                numbers = claims(days / "found.json").items()
+                found[name] = {key: each for key, each in numbers if each is not None}
+                quantities = {claim["quantity"] for claim in result["claims"]}
+                assert ("change of position" in quantities) == (other == "old")
+        for name, numbers in found.items():
+            assert numbers == pytest.approx(found["csv"], rel=1e-9), name
+    both = run("audit", "new.parquet", "--against", "old.parquet", *ways, "--unpaired",
+               "day1.parquet", "--memory", "100MB", *few, "both.json")  # fmt: skip
+    assert both.exit_code == 0, both.output
+    wrong = run("audit", "new.parquet", "--against", "old.parquet", *ways, "--against-score", "y",
+                "--memory", "100MB")  # fmt: skip
+    assert "--against-score must be omitted beside --against" in wrong.output
+
+
 def test_metrics_of_gates_are_part_of_the_sums_of_a_log(days):
     log(2, 21_000).to_parquet("day2.parquet")  # more lists than a sample keeps
     options = [
@@ -156,7 +195,15 @@ def test_metrics_of_gates_are_part_of_the_sums_of_a_log(days):
         (["audit", "day0.sums", "day1.parquet", *PEOPLE], "must all be stored sums, or none"),
         (
             ["audit", "day0.parquet", "day1.parquet", *PEOPLE, "--against", "day0.parquet"],
-            "--against must be omitted for day0.parquet, which is audited from sums",
+            "--id must name the column of people's ids beside --against",
+        ),
+        (
+            ["audit", "day0.sums", "--against", "day0.parquet"],
+            "--against must be omitted for day0.sums, which is audited from sums",
+        ),
+        (
+            ["sums", "day0.parquet", "--out", "b.sums", *PEOPLE, "--id", "qid"],
+            "--id must be omitted without --against",
         ),
         (
             ["audit", "day0.sums", "--against-score", "old"],

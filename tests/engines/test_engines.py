@@ -310,3 +310,14 @@ def test_spark(spark, tmp_path, wanted, changed):
     frame = spark.read.parquet(str(write(SHUFFLED, tmp_path / "log", 2)))
     assert_same(equirank.list_sums(frame, **COLUMNS), wanted)
     assert_same(equirank.list_sums(frame, **COLUMNS, **MORE), changed)
+    new = SHUFFLED.assign(person=SHUFFLED.groupby("qid").cumcount())
+    old = new.assign(score=new["old"])[new["qid"] != new["qid"].iloc[0]]
+    frames = [
+        spark.read.parquet(str(write(each, tmp_path / name, 2)))
+        for name, each in (("new", new), ("again", new.assign(score=new["old"])), ("old", old))
+    ]
+    for other, rows in zip(frames[1:], (new.assign(score=new["old"]), old), strict=True):
+        found = equirank.list_sums(frames[0], against=other, id="person", **COLUMNS)
+        wanted = equirank.list_sums(new, against=rows, id="person", **COLUMNS)
+        assert_same(found, wanted)
+        assert found.refused == wanted.refused

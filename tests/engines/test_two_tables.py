@@ -1,5 +1,7 @@
 """Lists compared with those of a second table: every engine, and the same as in memory."""
 
+from dataclasses import replace
+
 import dask
 import dask.dataframe
 import duckdb
@@ -9,22 +11,26 @@ import pytest
 
 import equirank
 from equirank import DataError, as_ranking_data
+from equirank.auditing import source_plans
+from equirank.core import list_samples
+from equirank.core.list_sums import ListSums
 from equirank.core.ranking import Ranking
 from equirank.core.summed_lists import Before, sum_data
 from equirank.core.sums_plan import SumsPlan, Survey
 from equirank.engines import log_sums
+from equirank.engines.log_columns import SIDE
 
 from .test_engines import assert_same, people, write
 
 COLUMNS = {"query": "qid", "score": "score", "relevance": "y", "sensitive": ["sex", "race"]}
-WAYS = {"id": "person", "k": 5, "reference": "race=a"}
+WAYS = {"id": "person", "k": 5, "reference": "race=a", "cross": False}
 
 
-def tables(text=False, text_ids=False, n_lists=40):
+def tables(text=False, n_lists=40):
     """The new and the old ranking of the same people, whose rows have other orders."""
     new = people(n_lists=n_lists, text=text).drop(columns="old")
     new["person"] = new.groupby("qid").cumcount() * 3 + 10**15
-    if text_ids:
+    if text:
         new["person"] = [f"p{each}" for each in new["person"]]
     rng = np.random.default_rng(4)
     old = new.sample(frac=1.0, random_state=2)
@@ -61,10 +67,15 @@ def slowly_paired(new, old):
     return data, other, Ranking(data, other.position[rows], other.last[rows]) if same else None
 
 
+def planned(data, changed):
+    ways = {"k": 5, "reference": "race=a", "cross": False}
+    return SumsPlan.of(Survey.of(data), **ways, changed=changed)
+
+
 def wanted_sums(new, old):
     """Return the sums as an audit in memory makes them."""
     data, other, aligned = slowly_paired(new, old)
-    plan = SumsPlan.of(Survey.of(data), k=5, reference="race=a", changed=aligned is not None)
+    plan = planned(data, aligned is not None)
     if aligned is None:
         before = Before.of(data, other, plan)
     else:
@@ -102,9 +113,8 @@ def by_engine(new, old, folder):
         yield equirank.list_sums(frames[0], against=frames[1], **given)
 
 
-@pytest.mark.parametrize("text", [False, True])
-def test_every_engine_matches_people_by_list_and_id(tmp_path, text):
-    new, old = tables(text, text)
+def test_every_engine_matches_people_by_list_and_id(tmp_path):
+    new, old = tables(text=True)
     wanted = wanted_sums(new, old)
     assert wanted.sums["moved"][1] > 30
     assert wanted.sums["against"].tolist() == [len(old), 40, 40]
@@ -162,3 +172,228 @@ def test_lists_of_one_table_are_counted_by_every_engine(tmp_path):
         next(engines)
     with pytest.raises(DataError, match="against must share at least one list"):
         in_files(new, nothing, tmp_path)
+
+
+def positioned(frame, k):
+    """Return the frame with positions instead of scores, of which the first k are shown."""
+    rank = frame.groupby("qid")["score"].rank(method="first", ascending=False).astype(int)
+    return frame.assign(position=rank.where(rank <= k, 0)).drop(columns="score")
+
+
+@pytest.mark.parametrize(("k", "other"), [(4, 6), (100, 4)])
+def test_a_ranking_cut_at_k_is_compared_with_the_first_k(tmp_path, monkeypatch, k, other):
+    new, old = positioned(NEW, k), positioned(OLD, other)
+    monkeypatch.setitem(COLUMNS, "score", False)
+    monkeypatch.setitem(COLUMNS, "position", "position")
+    data, theirs = (as_data(each, position=each["position"]) for each in (new, old))
+    aligned = theirs.ranking()
+    keys = [list(zip(d.qids[d.query_of_rows()], d.ids, strict=True)) for d in (data, theirs)]
+    row = {key: at for at, key in enumerate(keys[1])}
+    rows = [row[key] for key in keys[0]]
+    aligned = Ranking(data, aligned.position[rows], None)
+    same = k < other
+    plan = replace(planned(data, same), cut=4 if same else None)
+    before = Before.of(data, aligned, plan, aligned if same else None)
+    wanted = log_sums.in_canonical_order(sum_data(data, plan, before=before))
+    for found in by_engine(new, old, tmp_path):
+        assert_same(found, wanted)
+        shown = "the two rankings show different numbers of people"
+        assert found.refused == ("" if same else shown)
+
+
+def test_days_add_up_and_are_stored(tmp_path):
+    given = COLUMNS | WAYS
+    half = NEW["qid"].unique()[:17]
+    days = [(f[f["qid"].isin(half)], f[~f["qid"].isin(half)]) for f in (NEW, OLD)]
+    whole = equirank.list_sums(NEW, against=OLD, **given)
+    plain = {name: v for name, v in given.items() if name not in ("k", "reference", "cross")}
+    parts = [
+        equirank.list_sums(new, against=old, **plain, like=whole)
+        for new, old in zip(*days, strict=True)
+    ]
+    total = parts[1] + parts[0]
+    total.save(tmp_path / "total")
+    for made in (total, ListSums.load(tmp_path / "total")):
+        assert_same(made, whole)
+        assert made.refused == ""
+    # a refusal of one day is that of both, whichever is first
+    fewer = days[1][1][days[1][1].index != days[1][1].index[3]]
+    refused = equirank.list_sums(days[0][1], against=fewer, **plain, like=whole)
+    wanted = equirank.list_sums(
+        NEW, against=OLD.drop(fewer.index.symmetric_difference(days[1][1].index)), **given
+    )
+    assert wanted.refused == PEOPLE
+    for both in (parts[0] + refused, refused + parts[0]):
+        both.save(tmp_path / f"both{len(list(tmp_path.iterdir()))}")
+        assert_same(both, wanted)
+        assert both.refused == PEOPLE
+    assert ListSums.load(tmp_path / "both1").refused == PEOPLE
+    # a day can be made like one that is refused, and claims its own changes
+    again = equirank.list_sums(days[0][0], against=days[1][0], **plain, like=refused)
+    assert again.plan.changed
+    assert_same(again + refused, wanted)
+    with pytest.raises(DataError, match="must all be compared with another ranking to be added"):
+        whole + equirank.list_sums(NEW, **COLUMNS, k=5, reference="race=a", cross=False)
+
+
+@pytest.fixture
+def _sampled(monkeypatch):
+    """Samples of 10 lists, so that audits read sums."""
+    for module in (list_samples, log_sums, source_plans):
+        monkeypatch.setattr(module, "MOST_LISTS", 10)
+
+
+@pytest.mark.usefixtures("_sampled")
+@pytest.mark.parametrize("old", [OLD, REFUSED["a list less"][0]], ids=["same", "other"])
+def test_audits_of_sums_are_those_of_rows(old):
+    few = {"n_boot": 20, "n_permutations": 19, "against_title": "before"}
+    rows = equirank.audit(NEW, against=old, **COLUMNS | WAYS, **few)
+    sums = equirank.audit_sums(equirank.list_sums(NEW, against=old, **COLUMNS | WAYS), **few)
+    assert sums.facts["against"] == rows.facts["against"]
+    assert sums.facts["against"]["n_queries"] == old["qid"].nunique()
+    # p-values of shuffled rows depend on the order of the rows
+    names = ("quantity", "group", "scope", "reason", "estimate", "low", "high", "shares", "test")
+    mine, theirs = (
+        [
+            [getattr(c, name) for name in names]
+            for c in each.claims
+            if c.block == "iii" or not c.group
+        ]
+        for each in (sums, rows)
+    )
+    assert len(mine) == (12 if old is OLD else 1)
+    assert mine == theirs
+    assert sums.tables["comparison"].to_dict() == rows.tables["comparison"].to_dict()
+    assert len(sums.tables["comparison"]["value"])
+
+
+def test_few_lists_with_other_people_have_a_comparison_of_gaps():
+    old, reason, _ = REFUSED["a person less"]
+    few = {"n_boot": 20, "n_permutations": 19}
+    rows = equirank.audit(NEW, against=old, **COLUMNS | WAYS, **few)
+    sums = equirank.audit_sums(equirank.list_sums(NEW, against=old, **COLUMNS | WAYS), **few)
+    said = f"No change is stated: {reason}."
+    assert said in sums.verdict
+    assert said in rows.verdict
+    a, b = sums.tables["comparison"], rows.tables["comparison"]
+    assert a["metric"].tolist() == b["metric"].tolist()
+    for name in ("value", "other", "difference", "n_queries"):
+        np.testing.assert_allclose(a[name], b[name], rtol=1e-9, atol=1e-12)
+
+
+def test_databases_with_the_same_table(tmp_path):
+    paths = []
+    for name, frame in (("new", NEW), ("old", OLD)):
+        paths.append(tmp_path / f"{name}.duckdb")
+        with duckdb.connect(str(paths[-1])) as connection:
+            connection.register("frame", frame)
+            connection.sql("CREATE TABLE log AS SELECT * FROM frame")
+    given = COLUMNS | WAYS
+    wanted = wanted_sums(NEW, OLD)
+    assert_same(equirank.list_sums(paths[0], against=paths[1], **given), wanted)
+    found = equirank.list_sums(paths[0], against=paths[1], table="log", **given)
+    assert_same(found, wanted)
+    with pytest.raises(DataError, match="table must be the name of a table that both databases"):
+        equirank.list_sums(paths[0], against=paths[1], table="SELECT * FROM log", **given)
+    with pytest.raises(DataError, match=r"of the kind of data \(a database\), got DataFrame"):
+        equirank.list_sums(paths[0], against=NEW, **given)
+    with duckdb.connect() as one, duckdb.connect() as other:
+        relations = one.from_df(NEW), other.from_df(OLD)
+        with pytest.raises(DataError, match="a relation of the connection of data"):
+            equirank.list_sums(relations[0], against=relations[1], **given)
+
+
+def test_decisions_of_the_second_table_are_not_needed(tmp_path):
+    new = NEW.assign(hired=np.where(NEW["score"] > 0.5, "yes", "no"))
+    more = {"k": None, "selected": "hired"}
+    wanted = equirank.list_sums(new, against=OLD, **COLUMNS | WAYS | more)
+    assert wanted.plan.changed
+    assert_same(in_files(new, OLD, tmp_path, **more), wanted)
+    with duckdb.connect() as connection:
+        relations = [connection.from_df(each) for each in (new, OLD)]
+        found = equirank.list_sums(relations[0], against=relations[1], **COLUMNS | WAYS | more)
+        assert_same(found, wanted)
+
+
+def twice(frame):
+    return frame.assign(person=frame["person"].where(frame.index != 7, frame["person"][6]))
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "more", "said"),
+    [
+        (twice(NEW), OLD, {}, "ids must differ within a list, got .* twice in list"),
+        (NEW, twice(OLD), {}, "ids must differ within a list, got .* twice in list"),
+        (NEW, twice(without(OLD, [9])), {}, "ids must differ within a list"),
+        (NEW, OLD.drop(columns="person"), {}, "id (of against )?must be one of the columns"),
+        (NEW, OLD.drop(columns="race"), {}, "sensitive (of against )?must be one of the columns"),
+        (NEW, OLD, {"id": None}, "id must name the column of people's ids|against must have ids"),
+        (NEW, OLD, {"against_score": "y"}, "against_score must be omitted beside against"),
+        (NEW, None, {}, "id must be omitted without against"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(tmp_path, new, old, more, said):
+    with pytest.raises(DataError, match=said):
+        equirank.list_sums(new, against=old, **COLUMNS | WAYS | more)
+    if old is not None:
+        with pytest.raises(DataError, match=said):
+            in_files(new, old, tmp_path, **more)
+
+
+def test_errors_name_file_and_row_of_the_second_table(tmp_path):
+    blank = OLD.assign(person=OLD["person"].where(OLD.index != OLD.index[705]))
+    with pytest.raises(
+        DataError, match=r"old/part-1.parquet, row group 0, row \d+: id \('person'\)"
+    ):
+        in_files(NEW, blank, tmp_path)
+    bad = OLD.assign(score=OLD["score"].where(OLD.index != OLD.index[2], np.inf))
+    with pytest.raises(DataError, match=r"old/part-0.parquet, row group 0, row 2: score"):
+        in_files(NEW, bad, tmp_path)
+    texts = OLD.assign(person=OLD["person"].astype(str))
+    words = r"id \('person'\) of against must be whole numbers as in data, got text"
+    with pytest.raises(DataError, match=words):
+        in_files(NEW, texts, tmp_path)
+    with duckdb.connect() as connection:
+        relations = [connection.from_df(each) for each in (NEW, texts)]
+        with pytest.raises(DataError, match=words):
+            equirank.list_sums(relations[0], against=relations[1], **COLUMNS | WAYS)
+    frames = [dask.dataframe.from_pandas(each, npartitions=2) for each in (NEW, texts)]
+    with dask.config.set(scheduler="synchronous"), pytest.raises(DataError, match=words):
+        equirank.list_sums(frames[0], against=frames[1], **COLUMNS | WAYS)
+    frames[1] = dask.dataframe.from_pandas(bad, npartitions=2, sort=False)
+    with dask.config.set(scheduler="synchronous"), pytest.raises(DataError, match="score"):
+        equirank.list_sums(frames[0], against=frames[1], **COLUMNS | WAYS)
+
+
+def test_earlier_sums_decide_whether_and_how_lists_are_compared():
+    plain = COLUMNS | {"id": "person"}
+    alone, paired = (
+        equirank.list_sums(NEW, **COLUMNS),
+        equirank.list_sums(NEW, against=OLD, **plain),
+    )
+    with pytest.raises(DataError, match="against must be omitted beside like"):
+        equirank.list_sums(NEW, against=OLD, **plain, like=alone)
+    with pytest.raises(DataError, match="against or against_score must be given beside like"):
+        equirank.list_sums(NEW, **COLUMNS, like=paired)
+    ranks = {"query": "qid", "position": "position", "score": False, "id": "person", "k": 3}
+    ranks |= {"sensitive": "sex", "cross": False}
+    cut = equirank.list_sums(positioned(NEW, 4), against=positioned(OLD, 4), **ranks)
+    assert cut.plan.cut == 4
+    del ranks["k"], ranks["cross"]
+    with pytest.raises(DataError, match="must show at most 4 people of a list, as the sums"):
+        equirank.list_sums(positioned(NEW, 5), against=positioned(OLD, 5), **ranks, like=cut)
+    short = [positioned(each, 4)[lambda f: f["position"] > 0] for each in (NEW, NEW)]
+    later = equirank.list_sums(short[0], against=short[1], **ranks, like=cut)
+    assert (later.plan.cut, (cut + later).refused) == (4, "")
+
+
+def test_a_list_that_a_shuffle_tears_apart_is_an_error(tmp_path, monkeypatch):
+    """The second table is divided by other keys than the first."""
+
+    def torn(rows):
+        return row_keys(rows) + rows.column(SIDE).to_numpy().astype(np.uint64) * np.uint64(1 << 10)
+
+    row_keys = log_sums.row_keys
+    monkeypatch.setattr(log_sums, "row_keys", torn)
+    with pytest.raises(DataError, match="against must share at least one list"):
+        in_files(NEW, OLD, tmp_path)

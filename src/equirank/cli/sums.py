@@ -138,6 +138,7 @@ def log_sums(files: Sequence[str], reading: options.Reading, **given: Any) -> "L
     """Return the sums of files, and print how they were read."""
     from ..engines.sources import list_sums, sums_with_source
 
+    _check_pair(given)
     several = len(files) > 1 or os.path.isdir(files[0])
     if several or (reading.format is None and files[0].lower().endswith(LOGS)):
         reading.options().check_kind("parquet")
@@ -153,6 +154,17 @@ def log_sums(files: Sequence[str], reading: options.Reading, **given: Any) -> "L
     if second is not None:
         given["against"] = _read(second, reading, dict(given), decided=False)
     return list_sums(_read(files[0], reading, given), **given)
+
+
+def _check_pair(given: dict[str, Any]) -> None:
+    """Raise unless --against has --id, and no other ranking is beside it."""
+    second, ids = given.get("against"), given.get("id")
+    if second is not None and given["against_score"] is not None:
+        raise CommandError("--against-score must be omitted beside --against, which has a score")
+    if second is None and ids is not None:
+        raise CommandError("--id must be omitted without --against, whose people it matches")
+    if second is not None and ids is None:
+        raise CommandError("--id must name the column of people's ids beside --against")
 
 
 def _read(

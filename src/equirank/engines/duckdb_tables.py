@@ -74,10 +74,18 @@ def _survey(relation: Any, columns: LogColumns, scored: bool) -> LogSurvey:
     """Return the survey of a relation."""
 
     def run(text: str) -> Sequence[Any]:
-        rows: Sequence[Any] = relation.query("log", text).fetchall()
+        rows: Sequence[Any] = _query(relation, text).fetchall()
         return rows
 
     return survey_table(columns, run, _quoted, scored)
+
+
+def _query(relation: Any, text: str) -> Any:
+    """Return the result of a query of the table ``log``, which names the relation.
+
+    The name is replaced by one that no table has: DuckDB would read that table instead.
+    """
+    return relation.query("equirank_log", text.replace("FROM log", "FROM equirank_log"))
 
 
 def _rows(relation: Any, columns: LogColumns, rows: int) -> Iterator[LogPiece]:
@@ -87,7 +95,7 @@ def _rows(relation: Any, columns: LogColumns, rows: int) -> Iterator[LogPiece]:
     by = ", ".join(map(_quoted, columns.query))
     text = f"SELECT {chosen} FROM log{f' ORDER BY {by}' if by else ''}"
     begin = 0
-    found = relation.query("log", text)
+    found = _query(relation, text)
     read = getattr(found, "to_arrow_reader", None) or found.fetch_arrow_reader  # before DuckDB 2
     for batch in read(rows):
         yield LogPiece("the sorted table", batch, begin)

@@ -417,9 +417,15 @@ def in_canonical_order(sums: ListSums) -> ListSums:
 
 
 def _canonical(sample: ListSample) -> ListSample:
-    """Return a sample with the rows of each list sorted by their contents, best first."""
-    keys: list[np.ndarray] = list(sample.codes.T)
+    """Return a sample with the rows of each list sorted by their contents, best first.
+
+    Positions in another ranking decide last, so that the order stays if they are left out.
+    """
+    keys = [v for name, v in sorted(sample.columns.items()) if name.startswith("before")]
+    keys += list(sample.codes.T)
     for name, values in sorted(sample.columns.items()):
+        if name.startswith("before"):
+            continue
         if values.dtype.kind in "OU":
             keys.append(np.unique(values.astype(str), return_inverse=True)[1])
         else:
