@@ -94,14 +94,18 @@ def test_a_cut_ranking_is_compared_with_as_many_of_the_other(k, other, cut):
 
 def test_ids_that_are_missing_or_repeated_name_the_list():
     one = made(QUERY, NUMBER).ranking()
-    with pytest.raises(DataError, match="must differ within a list, got 3 twice in list 2"):
+    with pytest.raises(
+        DataError, match="ids of against must differ within a list, got 3 twice in list 2"
+    ):
         pair_rankings(one, made(QUERY, np.where(np.arange(N) == 27, 3, NUMBER)).ranking())
     blank = NUMBER.astype(object)
     blank[31] = None
     with pytest.raises(DataError, match="ids must not be missing, got a blank in list 3"):
         pair_rankings(made(QUERY, blank).ranking(), one)
     nan = np.where(np.arange(N) == 31, np.nan, NUMBER)
-    with pytest.raises(DataError, match="ids must not be missing, got a blank in list 3"):
+    with pytest.raises(
+        DataError, match="ids of against must not be missing, got a blank in list 3"
+    ):
         pair_rankings(one, made(QUERY, nan).ranking())
     with pytest.raises(DataError, match="against must have ids"):
         pair_rankings(one, made(QUERY, None).ranking())

@@ -27,6 +27,8 @@ OTHER_LISTS = "the two rankings have different lists"
 OTHER_PEOPLE = "the two rankings have different people"
 OTHER_LABELS = "the two rankings have different labels of {}"
 OTHER_NUMBERS = "the two rankings show different numbers of people"
+#: How messages name the ids of the first and of the second ranking.
+FIRST, SECOND = "ids", "ids of against"
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,9 +127,8 @@ def matched_lists(data: RankingData, other: RankingData) -> np.ndarray:
 
 def _matched_rows(data: RankingData, other: RankingData) -> np.ndarray | str:
     """Return the row of other data with the list and id of each row, or what differs."""
-    ids = _ids_of(data), _ids_of(other)
-    codes = _codes(*ids)
-    orders = [_in_order(each, own) for each, own in zip((data, other), codes, strict=True)]
+    codes = _codes(_ids_of(data), _ids_of(other, SECOND))
+    orders = _in_order(data, codes[0]), _in_order(other, codes[1], SECOND)
     lists = matched_lists(data, other)
     if data.n_queries != other.n_queries or (lists < 0).any():
         return OTHER_LISTS
@@ -152,13 +153,14 @@ def _matched_rows(data: RankingData, other: RankingData) -> np.ndarray | str:
     return rows
 
 
-def check_ids(data: RankingData) -> None:
-    """Raise if ids are missing or repeated within a list."""
-    ids = _ids_of(data)
-    _in_order(data, _codes(ids, ids[:0])[0])
+def check_ids(data: RankingData, *, second: bool = False) -> None:
+    """Raise if the ids of the first or second ranking are missing or repeated within a list."""
+    name = SECOND if second else FIRST
+    ids = _ids_of(data, name)
+    _in_order(data, _codes(ids, ids[:0])[0], name)
 
 
-def _ids_of(data: RankingData) -> np.ndarray:
+def _ids_of(data: RankingData, name: str = FIRST) -> np.ndarray:
     if data.ids is None:
         raise DataError(
             "against must have ids, so that its people can be matched: name their column with id "
@@ -172,11 +174,11 @@ def _ids_of(data: RankingData) -> np.ndarray:
         missing |= np.fromiter((each is None for each in data.ids.tolist()), bool, data.n_rows)
     if missing.any():
         label, _ = data.place(int(missing.argmax()))
-        raise DataError(f"ids must not be missing, got a blank in list {label!r}")
+        raise DataError(f"{name} must not be missing, got a blank in list {label!r}")
     return data.ids
 
 
-def _in_order(data: RankingData, codes: np.ndarray) -> np.ndarray:
+def _in_order(data: RankingData, codes: np.ndarray, name: str = FIRST) -> np.ndarray:
     """Return the rows sorted by list and code; a code that a list has twice is an error."""
     lists = data.query_of_rows()
     least, most = (int(codes.min()), int(codes.max())) if len(codes) else (0, 0)
@@ -189,7 +191,7 @@ def _in_order(data: RankingData, codes: np.ndarray) -> np.ndarray:
     if again.any():
         row = int(order[1:][again].min())
         got, label = data.ids[row : row + 1].tolist()[0], data.place(row)[0]  # type: ignore[index]
-        raise DataError(f"ids must differ within a list, got {got!r} twice in list {label!r}")
+        raise DataError(f"{name} must differ within a list, got {got!r} twice in list {label!r}")
     return order
 
 

@@ -149,7 +149,7 @@ class LogColumns:
         named = [*(("query", name) for name in self.query), *self.roles.single.items()]
         named += [*(("sensitive", name) for name in self.roles.sensitive), ("id", self.id)]
         for role, name in named:
-            existing_column(where, names, f"{role} of against", name)
+            existing_column(where, names, role, name)
         return replace(self, paired=True)
 
     def check_kinds(self, texts: Mapping[Any, bool], others: Mapping[Any, bool]) -> None:

@@ -301,7 +301,7 @@ class LogMeasure:
         if self.refused:
             for each in (data, other):
                 if each is not None:
-                    check_ids(each)
+                    check_ids(each, second=each is other)
         if data is None:
             return None
         ranking = ordered(data, self.plan.ties, self.plan.rule)
