@@ -29,8 +29,8 @@ def made(qid, ids, sex=None, seed=0, **order):
 )  # fmt: skip
 @pytest.mark.parametrize("qid", [QUERY, np.array([f"q{each}" for each in QUERY])])
 def test_rows_are_matched_by_list_and_id(ids, qid):
-    order = np.random.default_rng(1).permutation(N)
-    sex = np.where(NUMBER % 3, "f", "m")
+    first, order = (np.random.default_rng(seed).permutation(N) for seed in (1, 2))
+    qid, ids, sex = qid[first], ids[first], np.where(NUMBER % 3, "f", "m")[first]
     one, other = made(qid, ids, sex), made(qid[order], ids[order], sex[order], seed=2)
     found = pair_rankings(one.ranking(), other.ranking())
     assert (found.cut, found.refused) == (None, "")
@@ -48,6 +48,9 @@ def test_a_number_of_one_type_is_the_same_in_another():
     assert pair_rankings(one.ranking(), other.ranking()).refused == ""
     texts = made(QUERY, NUMBER.astype(str))
     assert "different people" in pair_rankings(one.ranking(), texts.ranking()).refused
+    far, below = NUMBER.astype(np.uint64) + 2**63, NUMBER - 2**63
+    found = pair_rankings(made(QUERY, far).ranking(), made(QUERY, below).ranking())
+    assert "different people" in found.refused
     assert matched_lists(one, made(QUERY.astype(str), NUMBER)).tolist() == [-1] * 6
     ages = made(QUERY, NUMBER, np.where(NUMBER > 5, 1, 2))
     words = made(QUERY, NUMBER, np.where(NUMBER > 5, "1", "2"))

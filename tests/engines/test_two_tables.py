@@ -19,6 +19,7 @@ from equirank.core.summed_lists import Before, sum_data
 from equirank.core.sums_plan import SumsPlan, Survey
 from equirank.engines import log_sums
 from equirank.engines.log_columns import SIDE
+from equirank.engines.log_survey import LogSurvey
 
 from .test_engines import assert_same, people, write
 
@@ -199,6 +200,16 @@ def test_a_ranking_cut_at_k_is_compared_with_the_first_k(tmp_path, monkeypatch, 
         assert_same(found, wanted)
         shown = "the two rankings show different numbers of people"
         assert found.refused == ("" if same else shown)
+
+
+def test_the_cut_is_that_of_the_longest_list():
+    survey = LogSurvey()
+    survey.add_shown(np.array([2, 4]), np.array([2, 9]))
+    survey.add_shown(np.array([3]), np.array([3]))
+    assert survey.cut == 4
+    other = LogSurvey()
+    other.add_shown(np.array([3]), np.array([3]))
+    assert other.cut is None
 
 
 def test_days_add_up_and_are_stored(tmp_path):
