@@ -48,7 +48,7 @@ def test_a_number_of_one_type_is_the_same_in_another():
     assert pair_rankings(one.ranking(), other.ranking()).refused == ""
     texts = made(QUERY, NUMBER.astype(str))
     assert "different people" in pair_rankings(one.ranking(), texts.ranking()).refused
-    far, below = NUMBER.astype(np.uint64) + 2**63, NUMBER - 2**63
+    far, below = NUMBER.astype(np.uint64) + 2**63, NUMBER - 2**62 - 2**62
     found = pair_rankings(made(QUERY, far).ranking(), made(QUERY, below).ranking())
     assert "different people" in found.refused
     assert matched_lists(one, made(QUERY.astype(str), NUMBER)).tolist() == [-1] * 6

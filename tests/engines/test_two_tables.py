@@ -336,6 +336,7 @@ def twice(frame):
         (twice(NEW), OLD, {}, "ids must differ within a list, got .* twice in list"),
         (NEW, twice(OLD), {}, "ids of against must differ within a list, got .* twice in list"),
         (NEW, twice(without(OLD, [9])), {}, "ids of against must differ within a list"),
+        (twice(tables(text=True)[0]), tables(text=True)[1], {}, "got 'p1.*' twice in list 'job"),
         (NEW, OLD.drop(columns="person"), {}, "id must be one of the columns"),
         (NEW, OLD.drop(columns="race"), {}, "sensitive must be one of the columns"),
         (NEW, OLD, {"id": None}, "id must name the column of people's ids|against must have ids"),
