@@ -1,5 +1,7 @@
 """Sums of scores, gains and changes: against shuffles of the rows, and under `+` and `save`."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -149,6 +151,20 @@ def test_sums_of_parts_add_up_and_are_stored(tmp_path):
         np.testing.assert_array_equal(made.sums["moved"], whole.sums["moved"])
         np.testing.assert_array_equal(made.moved.keys, whole.moved.keys)
         np.testing.assert_array_equal(made.moved.columns["before"], whole.moved.columns["before"])
+
+
+def test_older_sums_with_another_score_are_compared_in_all_lists(tmp_path):
+    pytest.importorskip("pyarrow")
+    sums = summed(*people())
+    sums.save(tmp_path / "sums")
+    path = tmp_path / "sums" / "plan.json"
+    stored = json.loads(path.read_text())
+    del stored["refused"], stored["shapes"]["against"]
+    path.write_text(json.dumps(stored))
+    found = ListSums.load(tmp_path / "sums")
+    assert found.sums["against"].tolist() == [sums.n_rows, sums.n_lists, sums.n_lists]
+    assert found.sums["against"].tolist() == sums.sums["against"].tolist()
+    assert (found + sums).refused == ""
 
 
 def test_changes_of_metrics_are_those_of_both_rankings():

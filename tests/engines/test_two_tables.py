@@ -1,5 +1,6 @@
 """Lists compared with those of a second table: every engine, and the same as in memory."""
 
+from collections import Counter
 from dataclasses import replace
 
 import dask
@@ -18,7 +19,6 @@ from equirank.core.ranking import Ranking
 from equirank.core.summed_lists import Before, sum_data
 from equirank.core.sums_plan import SumsPlan, Survey
 from equirank.engines import log_sums
-from equirank.engines.log_columns import SIDE
 from equirank.engines.log_survey import LogSurvey
 
 from .test_engines import assert_same, people, write
@@ -399,13 +399,41 @@ def test_earlier_sums_decide_whether_and_how_lists_are_compared():
     assert (later.plan.cut, (cut + later).refused) == (4, "")
 
 
-def test_a_list_that_a_shuffle_tears_apart_is_an_error(tmp_path, monkeypatch):
-    """The second table is divided by other keys than the first."""
+def test_a_list_that_is_torn_apart_is_an_error():
+    sums = equirank.list_sums(NEW, against=OLD, **COLUMNS | WAYS)
+    lengths = Counter(NEW.groupby("qid").size())
+    survey = LogSurvey(lengths, other=LogSurvey(lengths), shared=40, shared_rows=len(OLD))
+    assert_same(survey.checked(sums, "data"), sums)
+    for wrong in ({"shared": 41}, {"shared_rows": len(OLD) + 1}):
+        with pytest.raises(
+            DataError, match="rows in 40 lists were measured; a list was torn apart"
+        ):
+            replace(survey, **wrong).checked(sums, "data")
 
-    def torn(rows):
-        return row_keys(rows) + rows.column(SIDE).to_numpy().astype(np.uint64) * np.uint64(1 << 10)
 
-    row_keys = log_sums.row_keys
-    monkeypatch.setattr(log_sums, "row_keys", torn)
-    with pytest.raises(DataError, match="against must share at least one list"):
-        in_files(NEW, OLD, tmp_path)
+def test_scores_are_those_of_the_first_table(tmp_path):
+    old = OLD.assign(score=OLD["score"] + 100.0)
+    more = {"scored": True, "metrics": "NDCG@5"}
+    wanted = equirank.list_sums(NEW, against=old, **COLUMNS | WAYS | more)
+    assert wanted.plan.median == np.median(NEW["score"])
+    assert_same(in_files(NEW, old, tmp_path, **more), wanted)
+    with duckdb.connect() as connection:
+        relations = [connection.from_df(each) for each in (NEW, old)]
+        found = equirank.list_sums(relations[0], against=relations[1], **COLUMNS | WAYS | more)
+        assert_same(found, wanted)
+
+
+def test_frames_of_dask_may_have_other_types():
+    new = NEW.astype({"qid": "int32", "sex": "category", "race": "category"})
+    old = OLD.astype({"qid": "category"})
+    frames = [dask.dataframe.from_pandas(each, npartitions=2) for each in (new, old)]
+    with dask.config.set(scheduler="synchronous"):
+        found = equirank.list_sums(frames[0], against=frames[1], **COLUMNS | WAYS)
+    assert_same(found, wanted_sums(NEW, OLD))
+
+
+def test_lists_named_by_two_columns(tmp_path):
+    new, old = (each.assign(user=each["qid"] // 7, day=each["qid"] % 7) for each in (NEW, OLD))
+    found = in_files(new, old, tmp_path, query=["user", "day"])
+    assert found.sums["against"].tolist() == [len(OLD), 40, 40]
+    assert found.sums["moved"].tolist() == wanted_sums(NEW, OLD).sums["moved"].tolist()

@@ -58,10 +58,17 @@ def _both(frame: Any, against: Any, columns: LogColumns) -> Any:
         for each in (frame, against)
     ]
     columns.check_kinds(*texts)
-    parts = []
+    parts: list[Any] = []
     for side, each in enumerate((frame, against)):
-        names = [name for name in columns.needed if name in each.columns]
-        parts.append(each[names].assign(**{SIDE: side}))
+        part = each[[name for name in columns.needed if name in each.columns]]
+        # the shuffle of both needs one type of labels, and categories would have to be the same
+        kinds = {n: "object" for n, kind in part.dtypes.items() if hasattr(kind, "categories")}
+        part = part.astype(kinds) if kinds else part
+        if parts:
+            wanted = {n: parts[0].dtypes[n] for n in columns.query}
+            kinds = {n: kind for n, kind in wanted.items() if part.dtypes[n] != kind}
+            part = part.astype(kinds) if kinds else part
+        parts.append(part.assign(**{SIDE: side}))
     return require("dask.dataframe", "dask").concat(parts, ignore_unknown_divisions=True)
 
 

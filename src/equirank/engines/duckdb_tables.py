@@ -1,6 +1,7 @@
 """Tables, queries and database files of DuckDB, whose rows it sorts by list."""
 
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,8 @@ __all__ = ["DATABASES", "is_relation", "opened_database", "sum_relation"]
 
 #: Endings of database files.
 DATABASES = (".duckdb", ".ddb")
+#: Types of numbers; labels of other types are read as texts.
+NUMBERS = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT|FLOAT|DOUBLE|DECIMAL")
 
 
 def is_relation(data: Any) -> bool:
@@ -55,7 +58,7 @@ def _both(relation: Any, against: Any, columns: LogColumns) -> Any:
     kinds = [
         dict(zip(each.columns, map(str, each.types), strict=True)) for each in (relation, against)
     ]
-    texts = [{name: kind == "VARCHAR" for name, kind in each.items()} for each in kinds]
+    texts = [{name: not NUMBERS.match(kind) for name, kind in each.items()} for each in kinds]
     columns.check_kinds(*texts)
     parts = []
     for side, each in enumerate((relation, against)):

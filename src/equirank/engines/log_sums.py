@@ -575,15 +575,17 @@ def _conforming(batches: Iterable[Any], columns: LogColumns) -> Iterator[Any]:
     arrow = require("pyarrow", "data")
     names = {f"q{at}": ("query", name) for at, name in enumerate(columns.query)}
     names["id"] = "id", str(columns.id)
+    decisions = {f"o{at}" for at in range(len(columns.roles.outcomes))}
     schema: Any = None
     for rows in batches:
         schema = rows.schema if schema is None else schema
+        second = rows.num_rows > 0 and rows.column(SIDE)[0].as_py() == 1
         arrays = []
         for wanted, column in zip(schema, rows.columns, strict=True):
             if column.type != wanted.type and wanted.name in names:
                 raise other_kind(*names[wanted.name], wanted.type != "int64")
-            same = column.type == wanted.type
-            arrays.append(column if same else arrow.nulls(rows.num_rows, wanted.type))
+            left_out = second and wanted.name in decisions
+            arrays.append(arrow.nulls(rows.num_rows, wanted.type) if left_out else column)
         yield arrow.RecordBatch.from_arrays(arrays, schema=schema)
 
 
