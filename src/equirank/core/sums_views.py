@@ -52,6 +52,10 @@ GROUP_AXES: dict[str, tuple[int, ...]] = {
     "within": (0,),
     "changes": (),
     "moved": (),
+    "lists": (),
+    "group_values": (),
+    "twin_totals": (),
+    "twin_products": (),
 }
 #: Those whose first axis has no fixed length.
 RAGGED = ("lengths", "margins")

@@ -109,8 +109,7 @@ def _looked(frame: Any, at: int, columns: LogColumns, n_parts: int) -> tuple[Any
     if piece.n_rows == 0:
         return (0, {}, {}), [(np.zeros(0, np.uint64), np.zeros(0, np.int64))] * n_parts
     rows = own.checked(piece, survey=True)
-    survey = LogSurvey()
-    survey.add(ListBlock(rows, np.array([0, piece.n_rows])), len(own.roles.sensitive))
+    survey = LogSurvey.of(ListBlock(rows, np.array([0, piece.n_rows])), len(own.roles.sensitive))
     known = [[*own.labels[name].code, None] for name in own.roles.sensitive]
     named = {
         tuple(labels[code] for labels, code in zip(known, codes, strict=True)): count

@@ -134,9 +134,9 @@ class LogColumns:
         """Return the rows of a piece in one form, or raise for the first bad row.
 
         The record batch has the columns ``q0``, ``q1``, ... (parts of the list label: int64 or
-        text), ``score``, ``position``, ``relevance``, ``against_score``, ``g0``, ``g1``, ... (codes
-        of `labels`), and ``o0``, ... (outcomes as they are). A survey has no scores, positions and
-        outcomes.
+        text), ``score``, ``position``, ``relevance``, ``against_score``, ``cost``, ``g0``, ``g1``,
+        ... (codes of `labels`), ``x0``, ... (features) and ``o0``, ... (outcomes as they are). A
+        survey has lists, groups and relevance only.
         """
         arrow = require("pyarrow", "data")
         columns: dict[str, Any] = {}
@@ -147,6 +147,8 @@ class LogColumns:
                 columns[role] = self._numbers(piece, role, name)
         for at, name in enumerate(self.roles.sensitive):
             columns[f"g{at}"] = self.labels[name].codes(name, piece)
+        for at, name in enumerate(() if survey else self.roles.features):
+            columns[f"x{at}"] = self._numbers(piece, "features", name)
         for at, name in enumerate(() if survey else self.roles.outcomes):
             columns[f"o{at}"] = piece.batch.column(name)
         arrays = [arrow.array(values) for values in columns.values()]
@@ -159,6 +161,8 @@ class LogColumns:
         kind = role
         if role == "against_score":
             kind = "position" if "position" in self.roles.single else "score"
+        elif role == "features":
+            kind = "score"
         try:
             values = piece.numbers(name)
         except CellError as error:
@@ -243,6 +247,8 @@ def columns_of(
     query: Any,
     sensitive: Any,
     outcomes: Sequence[str] = (),
+    cost: Any = False,
+    features: Sequence[str] = (),
     rules: LabelRules | None = None,
     missing_relevance: str = "error",
     **single: Any,
@@ -261,9 +267,9 @@ def columns_of(
         names,
         query=False if several else query,
         sensitive=sensitive,
-        features=(),
+        features=list(features),
         outcomes=list(outcomes),
-        cost=False,
+        cost=cost,
         id=False,
         **single,
     )

@@ -12,7 +12,8 @@ from ..core.attribute import Attribute
 from ..core.data import RankingData, counted_anew
 from ..core.environment import progress, require
 from ..core.errors import DataError
-from ..core.inputs import frozen
+from ..core.group_columns import check_split
+from ..core.inputs import frozen, frozen_matrix
 from ..core.list_keys import list_keys
 from ..core.list_samples import MOST_LISTS, ListSample
 from ..core.list_sums import ListSums
@@ -122,7 +123,7 @@ class LogOptions:
         """Return the plan of surveyed data, or that of earlier sums with the groups of both."""
         if self.like is None:
             metrics = _bound(self.plan["metrics"], self.protected, known.groups)
-            return SumsPlan.of(known, **dict(self.plan) | {"metrics": metrics})
+            return check_split(SumsPlan.of(known, **dict(self.plan) | {"metrics": metrics}))
         plan = self.like.plan
         given = {
             "relevance": (plan.relevance, known.grades is not None),
@@ -195,10 +196,10 @@ class LogMeasure:
             return frozen(rows.column(name).to_numpy()) if name in names else None
 
         position = numbers("position")
-        y = numbers("relevance")
+        features = [rows.column(f"x{at}").to_numpy() for at in range(len(roles.features))]
         return RankingData(
-            None,
-            y,
+            frozen_matrix(np.stack(features, axis=1)) if features else None,
+            numbers("relevance"),
             frozen(block.offsets),
             self._labels(block),
             {
@@ -208,9 +209,11 @@ class LogMeasure:
                 )
                 for at, name in enumerate(roles.sensitive)
             },
+            cost=numbers("cost"),
             score=numbers("score"),
             position=None if position is None else counted_anew(position, block.offsets),
-            max_grade=0.0 if y is None else float(y.max()),
+            feature_names=roles.features or None,
+            max_grade=self.plan.max_grade,
             outcomes={
                 name: frozen(rows.column(f"o{at}").to_numpy(zero_copy_only=False))
                 for at, name in enumerate(roles.outcomes)
@@ -456,8 +459,10 @@ def _watched(
 def _add_blocks(
     survey: LogSurvey, batches: Iterable[Any], columns: LogColumns, options: LogOptions
 ) -> None:
-    for block in whole_lists(batches, rows=options.rows, max_list_rows=options.max_list_rows):
-        survey.add(block, len(columns.roles.sensitive))
+    blocks = whole_lists(batches, rows=options.rows, max_list_rows=options.max_list_rows)
+    n_attributes = len(columns.roles.sensitive)
+    for part in _threaded(lambda block: LogSurvey.of(block, n_attributes), blocks, options.n_jobs):
+        survey.add(part)
     survey.labels = {name: list(labels.code) for name, labels in columns.labels.items()}
 
 

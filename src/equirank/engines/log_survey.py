@@ -80,13 +80,21 @@ class LogSurvey:
         """Number of lists."""
         return sum(self.lengths.values())
 
-    def add(self, block: ListBlock, n_attributes: int) -> None:
-        """Add a block of whole lists."""
+    @classmethod
+    def of(cls, block: ListBlock, n_attributes: int) -> "LogSurvey":
+        """Return the counts of a block of whole lists, without labels."""
         lengths, counts = np.unique(np.diff(block.offsets), return_counts=True)
-        self.lengths.update(dict(zip(lengths.tolist(), counts.tolist(), strict=True)))
-        self.combinations.update(_combinations(block.rows, n_attributes))
+        found = cls(Counter(dict(zip(lengths.tolist(), counts.tolist(), strict=True))))
+        found.combinations.update(_combinations(block.rows, n_attributes))
         if "relevance" in block.rows.schema.names:
-            self.add_grades(_counted(block.rows.column("relevance").to_numpy()))
+            found.add_grades(_counted(block.rows.column("relevance").to_numpy()))
+        return found
+
+    def add(self, other: "LogSurvey") -> None:
+        """Add the counts of further lists, whose labels have the same codes."""
+        self.lengths.update(other.lengths)
+        self.combinations.update(other.combinations)
+        self.add_grades(other.grades)
 
     def add_grades(self, grades: Mapping[float, int]) -> None:
         """Add numbers of rows of each relevance; too many different ones are an error."""

@@ -1,7 +1,7 @@
 """list_sums: per-list sums of data of any kind: in memory, files, DuckDB, Dask and Spark."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from inspect import signature
 from typing import Annotated, Any, Literal, Unpack
@@ -79,7 +79,15 @@ class SumsKeywords(ColumnKeywords, DecisionKeywords, ReferenceKeywords, OrderKey
     Parameters
     ----------
     metrics : metric, string, or a list of them, optional
-        Further metrics.
+        Further metrics. With them ``sensitive`` may be omitted: the sums can then be evaluated, but
+        not audited.
+    by, control : str or sequence of str, optional
+        Split the metrics that are sums over items by this attribute, within the groups of the
+        second, as in `evaluate`.
+    cost : str or array-like, optional
+        The column of costs, for metrics that read them.
+    features : sequence of str or array-like, optional
+        The columns of features, for metrics that read them.
     protected : str, sequence of str or mapping, optional
         Protected groups, such as ``"sex=female"``, if further metrics compare them with everyone
         else. All other sums are those of every group.
@@ -117,6 +125,10 @@ class SumsKeywords(ColumnKeywords, DecisionKeywords, ReferenceKeywords, OrderKey
     """
 
     metrics: Any
+    by: Any
+    control: Any
+    cost: Any
+    features: Any
     protected: Any
     cross: Annotated[bool, Default(True)]
     scored: Annotated[bool, Default(False)]
@@ -180,7 +192,10 @@ def list_sums(data: Any = None, **given: Unpack[SumsKeywords]) -> ListSums:
 
 @dataclass(frozen=True, eq=False)
 class LogRequest:
-    """What a caller wants of a log: columns, decisions, and how it is read and measured."""
+    """What a caller wants of a log: columns, decisions, and how it is read and measured.
+
+    ``read`` has the columns of costs and features, those that are given.
+    """
 
     columns: Mapping[str, Any]
     rule: DecisionRule
@@ -188,6 +203,7 @@ class LogRequest:
     options: LogOptions
     file: FileOptions = field(default_factory=FileOptions)
     against_score: Any = None
+    read: Mapping[str, Any] = field(default_factory=dict)
 
     def columns_in(self, where: str, names: Sequence[str], *, cleaned: bool) -> LogColumns:
         """Return the columns of a log by role."""
@@ -203,14 +219,23 @@ class LogRequest:
             against_score=False if self.against_score is None else self.against_score,
             rules=self.file.label_rules if cleaned else None,
             missing_relevance=self.missing_relevance,
+            **self.read,
             **given,
         )
         ordered = "score" in found.roles.single or "position" in found.roles.single
         if not ordered and not self.rule.recorded:
             raise DataError("score or position must be given to define the order, got neither")
-        if not found.roles.sensitive:
-            raise DataError("sensitive must name at least one attribute, got none")
+        check_attributes(found.roles.sensitive, self.options)
         return found
+
+
+def check_attributes(names: Collection[str], options: LogOptions) -> None:
+    """Raise if there are neither attributes nor metrics to be measured."""
+    wanted = options.like.plan.metrics if options.like is not None else options.plan["metrics"]
+    if not names and not wanted:
+        raise DataError(
+            "sensitive must name at least one attribute if there are no metrics, got none"
+        )
 
 
 def sums_with_source(data: Any, given: Mapping[str, Any]) -> tuple[ListSums, Source | None]:
@@ -266,7 +291,8 @@ DEFAULTS = {name: each.default for name, each in signature(list_sums).parameters
 def _request(data: Any, given: Mapping[str, Any]) -> tuple[Any, LogRequest]:
     """Return what is wanted of data, after the arrays of decisions if they are given as such."""
     choose("missing_relevance", given["missing_relevance"], ("error", "irrelevant"))
-    names = ("metrics", "protected", "cross", "ties", "random_state", "reference", "scored")
+    names = ["metrics", "protected", "cross", "ties", "random_state", "reference", "scored"]
+    names += ["by", "control"]
     planned = chosen_keywords(DecisionKeywords, given) | {name: given[name] for name in names}
     like: ListSums | None = given["like"]
     rule, outcomes, plan = _planned(data, planned, like)
@@ -285,8 +311,20 @@ def _request(data: Any, given: Mapping[str, Any]) -> tuple[Any, LogRequest]:
     )
     file = FileOptions(**{name: given[name] for name in ("unknown", "labels", "keep_labels")})
     columns = chosen_keywords(ColumnKeywords, given)
-    second = given["against_score"]
-    return outcomes, LogRequest(columns, rule, given["missing_relevance"], options, file, second)
+    missing, second = given["missing_relevance"], given["against_score"]
+    read = _read_by_metrics(given, options)
+    return outcomes, LogRequest(columns, rule, missing, options, file, second, read)
+
+
+def _read_by_metrics(given: Mapping[str, Any], options: LogOptions) -> dict[str, Any]:
+    """Return the columns of costs and features; those that no metric reads are an error."""
+    read = {name: given[name] for name in ("cost", "features") if given[name] is not None}
+    metrics = options.like.plan.metrics if options.like is not None else options.plan["metrics"]
+    several = parse_metrics(list(metrics)) if metrics else []
+    for name in read:
+        if not any(name in metric.needs for metric in several):
+            raise DataError(f"{name} must be omitted without a metric that reads it")
+    return read
 
 
 def _compared_with(
@@ -319,7 +357,8 @@ def _planned(
         raise DataError("protected must be omitted without metrics that use it")
     plan = {"k": given["k"], "cross": given["cross"], "metrics": metrics, "ties": given["ties"]}
     plan |= {"rule": rule, "seed": as_seed(given["random_state"]), "scored": given["scored"]}
-    return rule, outcomes, plan | {"reference": given["reference"]}
+    split = {"by": given["by"], "control": given["control"]}
+    return rule, outcomes, plan | split | {"reference": given["reference"]}
 
 
 def _refuse_where(where: Mapping[str, Any], *allowed: str) -> None:
@@ -378,8 +417,9 @@ def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, Source | None]:
         unknown=request.file.unknown,
         labels=request.file.labels,
         keep_labels=request.file.keep_labels,
+        **request.read,
     )
-    empty = replace(request, columns=dict.fromkeys(request.columns))
+    empty = replace(request, columns=dict.fromkeys(request.columns), read={})
     sums = _of_memory(data, empty, {}, None)
     read_from = data.source
     return replace(sums, sources=() if read_from is None else (read_from.sha256,)), read_from
@@ -391,14 +431,13 @@ def _of_memory(data: Any, request: LogRequest, where: Mapping[str, Any], outcome
     if not isinstance(data, RankingData):
         refuse_label_options(request.file)
     options = request.options
-    columns = dict(request.columns) | {"id": None, "outcomes": outcomes}
+    columns = dict(request.columns) | {"id": None, "outcomes": outcomes, **request.read}
     ties = "average" if options.like is None else options.like.plan.ties
     ties = options.plan.get("ties", ties)
     other = request.against_score
     named = (other,) if isinstance(other, str) else ()
     ranking = as_ranking(data, columns, ties, options.max_groups, request.rule, named)
-    if not ranking.data.sensitive:
-        raise DataError("sensitive must name at least one attribute, got none")
+    check_attributes(ranking.data.sensitive, options)
     scored = options.like is None and bool(options.plan.get("scored"))
     plan = options.plan_of(Survey.of(ranking.data, scored), "data")
     before = None if other is None else before_of_scores(ranking, other, plan)
