@@ -181,6 +181,8 @@ def as_ranking(
         missing_sensitive="unknown",
         max_groups=max_groups,
     )
+    if "feature_names" in found:
+        made = replace(made, feature_names=found["feature_names"])
     if chosen:
         made = replace(made, source=Source(IN_MEMORY, "", made.n_rows, columns=chosen))
     return ordered(made, ties, rule)
@@ -278,6 +280,7 @@ def _from_frame(
         found["sensitive"] = {name: column(name) for name in roles.sensitive}
     if roles.features:
         found["features"] = np.stack([np.asarray(column(n)) for n in roles.features], axis=1)
+        found["feature_names"] = roles.features
     if roles.outcomes:
         found["outcomes"] = {name: column(name) for name in roles.outcomes}
     chosen = {
