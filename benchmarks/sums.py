@@ -1,11 +1,12 @@
 """Sums over lists: calibration of the closed tests and of twins, and CPU times as ratios.
 
 Prints shares of p-values on data without any difference, and times measured in the same run.
-Run: python benchmarks/sums.py [calibration|given|speed] [SIMULATIONS]
+Run: python benchmarks/sums.py [calibration|given|split|speed] [SIMULATIONS]
 """
 
 import sys
 import time
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from equirank.core.list_sums import ListSums
 from equirank.core.ranking import Ranking
 from equirank.core.shuffles import normal_p, shuffle_labels
 from equirank.core.summed_lists import Before, sum_data, sum_lists
+from equirank.core.summed_results import split_of
 from equirank.core.sums_plan import SumsPlan, Survey
 from equirank.kernels.discounts import discounts
 
@@ -121,6 +123,41 @@ def given(n_simulations):
         )
 
 
+def split(n_simulations):
+    """Print the shares of small p-values of metrics by group that labels do not affect.
+
+    In the second half of the lists group g is frequent and scores say nothing of relevance, so that
+    groups differ by their lists alone.
+    """
+    names = ["NDCG@10", "Precision@5", "AverageRank", "Recall@5"]
+    print(f"shares of p <= .05 / .01 of {', '.join(names)} by group, and within strata")
+    for lists, n_twins in ((2_100, 1), (2_100, 5), (2_100, 95)):
+        found = []
+        for run in range(n_simulations):
+            rng = np.random.default_rng([4713, n_twins, run])
+            size = rng.integers(4, 20, lists)
+            n, late = int(size.sum()), np.repeat(np.arange(lists) > lists // 2, size)
+            y, noise = rng.integers(0, 3, n), rng.normal(size=n)
+            people = {"g": rng.random(n) < np.where(late, 0.6, 0.2), "s": rng.random(n) < 0.5}
+            data = as_ranking_data(
+                y=y, qid=np.repeat(np.arange(lists), size), score=noise + y * ~late,
+                sensitive_features={name: np.where(v, "a", "b") for name, v in people.items()},
+            )  # fmt: skip
+            p = []
+            for options in ({"by": "g"}, {"by": "g", "control": "s"}):
+                plan = SumsPlan.of(Survey.of(data), metrics=names, cross=False, seed=run, **options)
+                sums = sum_data(data, replace(plan, n_twins=n_twins))
+                p += [split_of(name, sums, None, 999, run).p_value[0] for name in names]
+            found.append(p)
+        table = np.array(found)
+        words = [f"{(p <= 0.05).mean():.3f}/{(p <= 0.01).mean():.4f}" for p in table.T]
+        error = 3 * np.sqrt(0.05 * 0.95 / len(table)), 3 * np.sqrt(0.01 * 0.99 / len(table))
+        print(
+            f"{lists} lists, {n_twins} relabellings: {', '.join(words)} (limits "
+            f"{0.05 + error[0]:.3f}/{0.01 + error[1]:.4f})"
+        )
+
+
 def _closed_p(sums, name, n_values, **options):
     closed = ClosedValues.of_values(sums.given(name), [0], 0, None, **options)
     normal = [closed.is_normal(0, j) for j in range(n_values)]
@@ -178,11 +215,13 @@ def speed():
 
 
 if __name__ == "__main__":
-    wanted = sys.argv[1:2] or ["calibration", "given", "speed"]
+    wanted = sys.argv[1:2] or ["calibration", "given", "split", "speed"]
     simulations = int(sys.argv[2]) if len(sys.argv) > 2 else 2_000
     if "calibration" in wanted:
         calibration(simulations)
     if "given" in wanted:
         given(simulations)
+    if "split" in wanted:
+        split(simulations // 5)
     if "speed" in wanted:
         speed()

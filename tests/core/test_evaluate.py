@@ -11,7 +11,7 @@ from equirank import DataError, Ranking, as_ranking_data, evaluate
 from equirank import metrics as m
 from equirank.core import inference
 from equirank.core.metric import permuted
-from equirank.core.query_blocks import difference, ratio
+from equirank.core.query_values import difference, ratio
 from equirank.core.random import generator
 
 

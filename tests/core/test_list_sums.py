@@ -460,8 +460,8 @@ def test_saved_sums_are_the_same(tmp_path):
     with pytest.raises(FormatError, match="damaged or incomplete"):
         ListSums.load(tmp_path / "day.sums")
     plan = tmp_path / "day.sums" / "plan.json"
-    plan.write_text(plan.read_text().replace('"format": 4', '"format": 99'))
-    with pytest.raises(FormatError, match="format 4 or older, got 99"):
+    plan.write_text(plan.read_text().replace('"format": 5', '"format": 99'))
+    with pytest.raises(FormatError, match="format 5 or older, got 99"):
         ListSums.load(tmp_path / "day.sums")
 
 
@@ -487,8 +487,11 @@ def test_sums_that_cannot_be_added_or_made():
     )
     with pytest.raises(DataError, match="one draw, got 2 draws"):
         sum_lists(draws, sums.plan)
+    whole = plan_of(data, metrics=["IndividualAmortisedAttention"])  # from rows, as all are kept
+    assert "IndividualAmortisedAttention" not in whole.metrics
+    many = replace(Survey.of(data), lengths={10: 2049})
     with pytest.raises(DataError, match="is no mean over lists"):
-        plan_of(data, metrics=["IndividualAmortisedAttention"])
+        SumsPlan.of(many, metrics=["IndividualAmortisedAttention"])
 
 
 def test_samples_have_bounds(monkeypatch):

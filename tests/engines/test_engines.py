@@ -247,6 +247,69 @@ def test_scores_and_changes_in_every_engine(tmp_path, changed, monkeypatch):
     assert_same(days[1] + days[0], changed)
 
 
+#: What an evaluation reads beside an audit: costs, features, and metrics by group.
+METRICS = ['AWRF(by="sex")', 'RKL(by="race", protected="d")', "CostNDCG", "Consistency"]
+METRICS += ["Precision@3", "ERR@5"]
+EVALUATED = {"metrics": METRICS, "by": "sex", "control": "race", "cross": False}
+EVALUATED |= {"cost": "cost", "features": ["old", "cost"]}
+
+
+def costly(frame):
+    # the largest grade is in the last list alone
+    last = frame["qid"] == FRAME["qid"].max()
+    return frame.assign(cost=1.0 + frame["old"].abs(), y=frame["y"] + 3 * last)
+
+
+def test_what_metrics_read_in_every_engine(tmp_path, monkeypatch):
+    wanted = equirank.list_sums(costly(FRAME), **COLUMNS, **EVALUATED)
+    assert wanted.plan.max_grade == 6
+    assert wanted.complete
+    assert wanted.kept.columns.keys() == {"score", "y", "cost", "feature old", "feature cost"}
+    # the file has a group that most of its blocks lack
+    given = COLUMNS | EVALUATED
+    assert_same(equirank.list_sums(write(costly(SORTED), tmp_path / "a"), **given), wanted)
+    monkeypatch.setattr(log_sums, "n_partitions", lambda *_: 5)
+    assert_same(equirank.list_sums(write(costly(SHUFFLED), tmp_path / "b", 2), **given), wanted)
+    duckdb = pytest.importorskip("duckdb")
+    relation = duckdb.connect().from_df(costly(SHUFFLED))
+    assert_same(equirank.list_sums(relation, **given), wanted)
+    dask = pytest.importorskip("dask")
+    frame = pytest.importorskip("dask.dataframe").from_pandas(costly(SHUFFLED), npartitions=3)
+    with dask.config.set(scheduler="synchronous"):
+        assert_same(equirank.list_sums(frame, **given), wanted)
+    wanted.save(tmp_path / "sums")
+    found = equirank.evaluate(equirank.ListSums.load(tmp_path / "sums"), METRICS, by="sex")
+    rows = as_ranking_data(
+        costly(FRAME)[["old", "cost"]], costly(FRAME)["y"], qid=FRAME["qid"], score=FRAME["score"],
+        sensitive_features=FRAME[["sex", "race"]], missing_sensitive="unknown",
+        cost=costly(FRAME)["cost"],
+    )  # fmt: skip
+    for name in METRICS:
+        assert found[name] == pytest.approx(equirank.evaluate(rows, name, n_boot=0)[name])
+
+
+def test_sums_of_metrics_alone_in_every_engine(tmp_path):
+    plain = {"query": "qid", "score": "score", "relevance": "y", "metrics": "ERR@5"}
+    wanted = equirank.list_sums(FRAME, **plain)
+    assert (wanted.plan.groups, wanted.people) == ({}, {(): len(FRAME)})
+    assert_same(equirank.list_sums(write(SORTED, tmp_path / "a"), **plain), wanted)
+    assert_same(equirank.list_sums(write(SHUFFLED, tmp_path / "b", 2), **plain), wanted)
+    relation = pytest.importorskip("duckdb").connect().from_df(SHUFFLED)
+    assert_same(equirank.list_sums(relation, **plain), wanted)
+    dask = pytest.importorskip("dask")
+    frame = pytest.importorskip("dask.dataframe").from_pandas(SHUFFLED, npartitions=3)
+    with dask.config.set(scheduler="synchronous"):
+        assert_same(equirank.list_sums(frame, **plain), wanted)
+    for source in (FRAME, tmp_path / "a"):
+        with pytest.raises(DataError, match=r"sensitive must name at least one .* no metrics"):
+            equirank.list_sums(source, **plain | {"metrics": None})
+        with pytest.raises(DataError, match="cost must be omitted without a metric that reads it"):
+            equirank.list_sums(source, **plain, cost="old")
+    bad = write(costly(SORTED).assign(cost=0.0), tmp_path / "c")
+    with pytest.raises(DataError, match=r"row 0: cost \('cost'\) must be a finite number > 0"):
+        equirank.list_sums(bad, **plain | {"metrics": "CostNDCG", "cost": "cost"})
+
+
 def test_a_second_score_is_checked_and_belongs_to_a_plan(tmp_path, changed):
     bad = SORTED.assign(old=SORTED["old"].where(SORTED.index != 7))
     path = tmp_path / "bad.parquet"
@@ -310,6 +373,9 @@ def test_spark(spark, tmp_path, wanted, changed):
     frame = spark.read.parquet(str(write(SHUFFLED, tmp_path / "log", 2)))
     assert_same(equirank.list_sums(frame, **COLUMNS), wanted)
     assert_same(equirank.list_sums(frame, **COLUMNS, **MORE), changed)
+    split = {"metrics": "ERR@5", "by": "sex", "control": "race"}
+    alone = equirank.list_sums(FRAME, **COLUMNS, **split)
+    assert_same(equirank.list_sums(frame, **COLUMNS, **split), alone)
     new = SHUFFLED.assign(person=SHUFFLED.groupby("qid").cumcount())
     old = new.assign(score=new["old"])[new["qid"] != new["qid"].iloc[0]]
     frames = [

@@ -292,6 +292,25 @@ def test_few_lists_with_other_people_have_a_comparison_of_gaps():
         np.testing.assert_allclose(a[name], b[name], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.usefixtures("_sampled")
+def test_metrics_of_the_second_table_use_its_own_relevance(tmp_path, monkeypatch):
+    """Also in blocks without a list that differs, although another block refuses changes."""
+    for old in (OLD.assign(y=OLD["y"] * 2), OLD.assign(y=OLD["y"] * 2)[OLD.index != 7]):
+        wanted = equirank.list_sums(NEW, against=old, **COLUMNS | WAYS, metrics="ERR@5")
+        assert_same(in_files(NEW, old, tmp_path, metrics="ERR@5"), wanted)
+        with duckdb.connect() as connection:
+            relations = [connection.from_df(each) for each in (NEW, old)]
+            given = COLUMNS | WAYS | {"metrics": "ERR@5"}
+            assert_same(equirank.list_sums(relations[0], against=relations[1], **given), wanted)
+        sums = equirank.audit_sums(wanted, n_boot=0, n_permutations=0)
+        with monkeypatch.context() as context:
+            context.setattr(source_plans, "MOST_LISTS", 2048)
+            few = {"n_boot": 0, "n_permutations": 0}
+            rows = equirank.audit(NEW, against=old, **COLUMNS | WAYS, **few)
+        a, b = sums.tables["comparison"], rows.tables["comparison"]
+        np.testing.assert_allclose(a["other"], b["other"], rtol=1e-9)
+
+
 def test_databases_with_the_same_table(tmp_path):
     paths = []
     for name, frame in (("new", NEW), ("old", OLD)):

@@ -78,6 +78,8 @@ def audit_sums(
     for name, each in (("sums", sums), ("unpaired", unpaired)):
         if not isinstance(each, ListSums) and (name == "sums" or each is not None):
             raise DataError(f"{name} must be a ListSums, got {type(each).__name__}")
+    if not sums.plan.groups:
+        raise DataError("sums must have an attribute to be audited; name sensitive in list_sums")
     if unpaired is not None and set(sums.sources) & set(unpaired.sources):
         raise DataError("unpaired must be sums of another file, got the same")
     made, wanted = sums.plan, parse_wanted(given["metrics"])

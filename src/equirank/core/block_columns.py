@@ -96,7 +96,7 @@ class Layout:
         given = tuple(-1 if name == "relevance" and not at else names.index(name)
                       for at, name in enumerate(designs))  # fmt: skip
         return cls(
-            np.array(parts),
+            np.array(parts, dtype=np.int64).reshape(-1, 2),
             np.array([len(labels) for labels in plan.groups.values()], dtype=np.int64),
             plan.first,
             plan.ks,

@@ -8,7 +8,6 @@ import numpy as np
 from ..kernels.segments import divide
 from . import inference
 from .data import RankingData
-from .errors import DataError
 from .evaluation import Evaluation, Result
 from .given_data import refuse_beside
 from .list_keys import list_keys
@@ -16,13 +15,12 @@ from .list_sums import ListSums
 from .metric import GroupMetric, Metric, Values, resampled
 from .pair_cost import warn_uneven_costs
 from .params import Constraint, Integer, Number, check_params
-from .query_blocks import (
+from .query_values import (
     ByGroup,
     Measures,
-    QueryBlock,
+    QueryValues,
     Split,
-    join_blocks,
-    measure_block,
+    measure_queries,
     permutation_test,
 )
 from .random import generator
@@ -30,7 +28,7 @@ from .ranking import Ranking, as_given_ranking
 from .registry import parse_metrics
 from .summed_results import evaluate_sums
 
-__all__ = ["RESAMPLING", "evaluate", "evaluate_blocks"]
+__all__ = ["RESAMPLING", "evaluate"]
 
 #: Constraints of the parameters of confidence intervals and tests.
 RESAMPLING: dict[str, Constraint] = {
@@ -63,7 +61,7 @@ def evaluate(
     data : RankingData, Ranking, data frame or ListSums
         Data with a score or position column, or a ranking. Sums of more than 2,048 lists or
         1,000,000 rows have the values, intervals and p-values of the metrics that they contain, but
-        no values of single lists or groups.
+        no values of single lists, and are split as they were made (``by`` of `list_sums`).
     metrics : metric, string, or a list of them
         ``[NDCG@10, "RND(step=5)@50"]`` or ``"NDCG@10, RND"``.
     by : str or sequence of str, optional
@@ -112,20 +110,18 @@ def evaluate(
     if isinstance(data, ListSums):
         refuse_beside(columns, "ListSums")
         if not data.complete:
-            if by is not None or control is not None:
-                raise DataError("by and control need the rows of every list, which sums lack")
-            chosen = parse_metrics(metrics)
-            return evaluate_sums(data, chosen, **given, random_state=random_state)
+            given |= {"by": by, "control": control, "random_state": random_state}
+            return evaluate_sums(data, parse_metrics(metrics), **given)
         data = data.kept.to_data(data.plan).ranking(data.plan.ties)
     ranking = as_given_ranking(data, "evaluate", columns)
     measures = Measures.of(parse_metrics(metrics), ranking.data, by, control)
     if any("cost" in metric.needs for metric in measures.chosen):
         warn_uneven_costs("the data", ranking.data.cost)
-    block = measure_block(measures, ranking, n_permutations, random_state)
-    drawn = _bootstrap(ranking, measures.everything, block.values, n_boot, random_state)
+    found = measure_queries(measures, ranking, n_permutations, random_state)
+    drawn = _bootstrap(ranking, measures.everything, found.values, n_boot, random_state)
     result = _summed_up(
         measures,
-        block,
+        found,
         drawn,
         n_permutations=n_permutations,
         level=level,
@@ -155,47 +151,9 @@ def _attributes_of(data: RankingData, metric: Metric) -> set[str]:
     return {name for part in named for name in part} or names
 
 
-def evaluate_blocks(
-    measures: Measures,
-    blocks: Sequence[QueryBlock],
-    *,
-    n_boot: int = 1000,
-    n_permutations: int = 1000,
-    level: float = 0.95,
-    random_state: Any = 0,
-    backend: str | None = None,
-) -> Evaluation:
-    """Return the evaluation of queries that were measured block by block.
-
-    Parameters
-    ----------
-    measures : Measures
-        What was measured.
-    blocks : sequence of QueryBlock
-        Of all queries, at least two, in their order.
-    n_boot, n_permutations, level, random_state
-        As in `evaluate`; the blocks must have been measured with the same.
-    backend : str, optional
-        The data-frame library that tables go back to.
-    """
-    block = join_blocks(blocks)
-    if len(block.qids) < 2:
-        raise DataError("blocks must hold at least two queries; evaluate takes a single list")
-    return _summed_up(
-        measures,
-        block,
-        _query_bootstrap(measures.everything, block.values, n_boot, random_state, block.qids),
-        n_permutations=n_permutations,
-        level=level,
-        random_state=random_state,
-        sample_size=len(block.qids),
-        backend=backend,
-    )
-
-
 def _summed_up(
     measures: Measures,
-    block: QueryBlock,
+    found: QueryValues,
     drawn: list[Replicates],
     *,
     n_permutations: int,
@@ -205,22 +163,22 @@ def _summed_up(
     backend: str | None,
 ) -> Evaluation:
     tested = [
-        permutation_test(measures, block, at, n_permutations, random_state)
+        permutation_test(measures, found, at, n_permutations, random_state)
         for at in range(len(measures.everything))
     ]
     results = []
     for at, metric in enumerate(measures.chosen):
         part = None
         if metric in measures.split:
-            part = _split_result(measures, metric, block, drawn, tested)
+            part = _split_result(measures, metric, found, drawn, tested)
         boot, group_boot = drawn[at]
         p, null = tested[at]
-        values, pool = block.values[at], block.pools[at]
+        values, pool = found.values[at], found.pools[at]
         twins = pool if pool is not None and pool.ndim == 1 else None
         results.append(Result(metric, values, boot, group_boot, float(p), part, null, twins))
     return Evaluation(
         tuple(results),
-        block.qids,
+        found.qids,
         level=level,
         sample_size=sample_size,
         by=measures.groups,
@@ -233,13 +191,13 @@ def _summed_up(
 def _split_result(
     measures: Measures,
     metric: Metric,
-    block: QueryBlock,
+    found: QueryValues,
     drawn: list[Replicates],
     tested: list[Any],
 ) -> Split:
     by_group, n_strata = measures.split[metric], measures.n_strata
     at = measures.everything.index(by_group)
-    value = np.asarray(by_group.summarize(block.values[at])[1]).reshape(n_strata, -1)
+    value = np.asarray(by_group.summarize(found.values[at])[1]).reshape(n_strata, -1)
     replicates = drawn[at][1]
     if replicates is not None:
         replicates = replicates.reshape(len(replicates), n_strata, -1)

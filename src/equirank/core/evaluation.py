@@ -2,7 +2,7 @@
 
 import html
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
@@ -14,7 +14,7 @@ from ..kernels.resampling import weighted_means
 from . import inference
 from .errors import DataError
 from .metric import Metric, Values
-from .query_blocks import Split, difference, nan_extreme, ratio
+from .query_values import Split, difference, nan_extreme, ratio
 from .random import generator
 from .registry import find_metric
 from .table import Table
@@ -61,6 +61,20 @@ class Result:
         else:
             ends = inference.interval(self.replicates, level, n)
         return float(ends[0]), float(ends[1])
+
+    def group_rows(self, level: float, n: int) -> Iterator[tuple[Any, float, float, float, int]]:
+        """Yield label, value, interval and number of defined queries of each group."""
+        (_, groups), values, drawn = self.summary, self.values.groups, self.group_replicates
+        if groups is None or values is None:
+            return
+        low = high = np.full(groups.shape, np.nan)
+        if drawn is not None and type(self.metric).summarize is Metric.summarize:
+            low, high = inference.mean_interval(drawn, values, level, n)
+        elif drawn is not None:
+            low, high = inference.interval(drawn, level, n)
+        defined = (~np.isnan(values)).sum(axis=0)
+        for at, label in enumerate(self.values.labels):
+            yield label, float(groups[at]), float(low[at]), float(high[at]), int(defined[at])
 
     @property
     def chance(self) -> float:
@@ -176,33 +190,19 @@ class Evaluation:
         """Return one row per metric and group: value, interval, permutation p-value, queries."""
         rows: list[dict[str, Any]] = []
         for result in self.results:
-            value, groups = result.summary
+            value, _ = result.summary
             low, high = result.interval(self.level, self.sample_size)
             used = self.n_queries - result.n_skipped
             row = {"metric": result.metric.name, "group": None, "value": value}
             row |= {"low": float(low), "high": float(high), "p_value": result.p_value}
             rows.append(row | {"queries": used, "skipped": result.n_skipped})
-            if groups is None or result.values.groups is None:
-                continue
-            lows, highs = self._group_interval(result, groups.shape)
-            there = (~np.isnan(result.values.groups)).sum(axis=0)
-            for at, label in enumerate(result.values.labels):
-                row = {"metric": result.metric.name, "group": label, "value": float(groups[at])}
-                row |= {"low": float(lows[at]), "high": float(highs[at]), "p_value": np.nan}
-                row |= {"queries": int(there[at]), "skipped": self.n_queries - int(there[at])}
-                rows.append(row)
+            for each in result.group_rows(self.level, self.sample_size):
+                label, value, low, high, used = each
+                row = {"metric": result.metric.name, "group": label, "value": value}
+                row |= {"low": low, "high": high, "p_value": np.nan}
+                rows.append(row | {"queries": used, "skipped": self.n_queries - used})
         columns = {name: [row[name] for row in rows] for name in rows[0]}
         return Table(columns, self.backend)
-
-    def _group_interval(
-        self, result: Result, shape: tuple[int, ...]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return the intervals of a metric's values by group."""
-        drawn, values = result.group_replicates, result.values.groups
-        plain = type(result.metric).summarize is Metric.summarize
-        if drawn is None or values is None or not plain:
-            return self._interval(drawn, shape)
-        return inference.mean_interval(drawn, values, self.level, self.sample_size)
 
     def _interval(
         self, replicates: np.ndarray | None, shape: tuple[int, ...] = ()

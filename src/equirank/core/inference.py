@@ -17,13 +17,14 @@ from ..kernels.resampling import (
     stratified_counts,
     weighted_means,
 )
+from ..kernels.segments import divide
 from .data import BLOCK, RankingData
 from .environment import progress
 from .random import generator
 
 __all__ = [
     "PermutationPlan",
-    "Whole",
+    "TwinSums",
     "holm",
     "interval",
     "item_counts",
@@ -93,6 +94,70 @@ def twin_p(values: np.ndarray, twins: np.ndarray, sign: float) -> float:
         return float("nan")
     square = float((d * d).sum())
     return NormalDist().cdf(-sign * float(d.sum()) / sqrt(square)) if square > 0 else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class TwinSums:
+    """Values of columns over queries, and their differences to relabellings of each query.
+
+    Attributes
+    ----------
+    totals : ndarray of shape (n_columns, 4)
+        Sum of the values, number of queries where they are defined, sum of the differences to the
+        mean over relabellings, and number of queries where these are defined.
+    products : ndarray of shape (n_columns, n_columns)
+        Sums of the products of two differences.
+    """
+
+    totals: np.ndarray
+    products: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray, twins: np.ndarray) -> "TwinSums":
+        """Return the sums of values and of the means of their relabellings, one row per query."""
+        d = values - twins
+        sums = [np.nan_to_num(values).sum(axis=0), (~np.isnan(values)).sum(axis=0)]
+        sums += [np.nan_to_num(d).sum(axis=0), (~np.isnan(d)).sum(axis=0)]
+        clean = np.nan_to_num(d)
+        return cls(np.stack(sums, axis=1).astype(np.float64), clean.T @ clean)
+
+    def p_value(
+        self,
+        table: Callable[[np.ndarray], np.ndarray],
+        statistic: Callable[[np.ndarray], np.ndarray],
+        rng: np.random.Generator,
+        n_draws: int,
+    ) -> np.ndarray:
+        """Return the p-value of exchangeable labels within queries, from normal draws.
+
+        With exchangeable labels the differences have mean 0 and, over many independent queries, are
+        normal. So ``table`` (means of columns -> values of groups) of the means less that of the
+        relabellings is compared with ``table`` of normal draws around the relabellings, by a
+        statistic of the values of groups (last axis); larger is stronger.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> values = rng.normal(size=(4000, 2))
+        >>> twins = TwinSums.of(values, np.zeros_like(values))
+        >>> p = twins.p_value(lambda means: means, lambda values: np.ptp(values, axis=-1), rng, 999)
+        >>> float(p)
+        0.836
+        """
+        value, n, d, n_d = self.totals.T
+        mean = divide(value, n)
+        chance = mean - divide(d, n_d)
+        used = n_d > 0
+        covariance = self.products[np.ix_(used, used)] / np.outer(n_d[used], n_d[used])
+        # the symmetric root: unlike others it depends on the covariance alone, which may be singular
+        size, directions = np.linalg.eigh(covariance)
+        root = (directions * np.sqrt(np.maximum(size, 0.0))) @ directions.T
+        drawn = np.full((n_draws, len(mean)), np.nan)
+        drawn[:, used] = chance[used] + rng.standard_normal((n_draws, len(root))) @ root
+        base = table(chance)
+        seen, draws = statistic(table(mean) - base), statistic(table(drawn) - base)
+        stronger = (draws >= seen - 1e-12 * np.abs(seen)).sum(axis=0)
+        return np.where(np.isnan(seen), np.nan, (1.0 + stronger) / (1.0 + n_draws))
 
 
 def item_counts(rng: np.random.Generator, n_boot: int, strata: np.ndarray) -> Iterator[np.ndarray]:
@@ -191,15 +256,6 @@ def pool_generator(random_state: Any) -> np.random.Generator:
     return generator(random_state, 2)
 
 
-@dataclass(frozen=True)
-class Whole:
-    """The data that a run of queries belongs to: its size and the index of its first query."""
-
-    n_rows: int
-    n_queries: int
-    first: int
-
-
 class PermutationPlan:
     """Permutations of group labels within queries (and strata).
 
@@ -219,8 +275,6 @@ class PermutationPlan:
         Labels are permuted within queries and strata.
     n_permutations : int
         Number of draws.
-    whole : Whole, optional
-        Where ``data`` is one run of `RankingData.query_blocks` of more: of what, and which.
     """
 
     def __init__(
@@ -229,10 +283,8 @@ class PermutationPlan:
         codes: np.ndarray,
         strata: np.ndarray | None,
         n_permutations: int,
-        whole: Whole | None = None,
     ) -> None:
         self.data = data
-        self.whole = Whole(data.n_rows, data.n_queries, 0) if whole is None else whole
         self.codes = codes
         self.cells = data.query_of_rows()
         for part in (strata, codes >= 0 if codes.min() < 0 else None):
@@ -240,13 +292,12 @@ class PermutationPlan:
                 least = int(part.min())  # unknown strata and unknown labels are cells of their own
                 self.cells = self.cells * (int(part.max()) - least + 1) + part - least
         self.n_permutations = n_permutations
-        alone = self.whole.n_queries == data.n_queries
-        self._all = _arrangements(self.cells, codes, n_permutations) if alone else None
+        self._all = _arrangements(self.cells, codes, n_permutations)
         self.exact = self._all is not None
         self.pool_size = n_permutations
-        if self.whole.n_queries > 1:
-            few = self.whole.n_queries < 4
-            most = 99 if few else max(19, min(99, 4 * BLOCK // self.whole.n_rows))
+        if data.n_queries > 1:
+            few = data.n_queries < 4
+            most = 99 if few else max(19, min(99, 4 * BLOCK // data.n_rows))
             self.pool_size = min(n_permutations, most)
 
     def draws(self, random_state: Any) -> Iterator[tuple[slice, np.ndarray]]:
@@ -263,7 +314,7 @@ class PermutationPlan:
         ]
         for queries, begin, size in progress(steps, "permuting groups"):
             rows = slice(*self.data.offsets[[queries.start, queries.stop]].tolist())
-            rng = generator(random_state, 1, self.whole.first + queries.start, begin)
+            rng = generator(random_state, 1, queries.start, begin)
             cells = self.cells[rows] - self.cells[rows.start]
             yield queries, shuffle_within(rng, size, cells - cells.min(), self.codes[rows])
 

@@ -38,8 +38,8 @@ class ListSample:
     codes : ndarray of shape (n_rows, n_attributes)
         The label of each attribute as a code of the plan, -1 if unknown.
     columns : dict of str to ndarray
-        Of ``score``, ``position``, ``y`` and columns of decisions, those that the data have;
-        ``before`` and ``before last`` are positions in another ranking.
+        Of ``score``, ``position``, ``y``, ``cost``, features and columns of decisions, those that
+        the data have; ``before`` and ``before last`` are positions in another ranking.
     """
 
     keys: np.ndarray
@@ -77,9 +77,13 @@ class ListSample:
         """
         columns = {
             name: getattr(data, name)
-            for name in ("score", "position", "y")
+            for name in ("score", "position", "y", "cost")
             if getattr(data, name) is not None
         }
+        if data.X is not None:
+            X = data.X.toarray() if hasattr(data.X, "toarray") else np.asarray(data.X)
+            names = data.feature_names or map(str, range(X.shape[1]))
+            columns |= {f"feature {name}": X[:, at] for at, name in enumerate(names)}
         columns |= {f"outcome {name}": values for name, values in data.outcomes.items()}
         if before is not None:
             columns |= {"before": before[0], "before last": before[1]}
@@ -167,17 +171,23 @@ class ListSample:
             for name, values in self.columns.items()
             if name.startswith("outcome ")
         }
-        score, position = self.columns.get("score"), self.columns.get("position")
+        given: dict[str, Any] = {
+            name: inputs.frozen(self.columns[name])
+            for name in ("score", "position", "cost")
+            if name in self.columns
+        }
+        names = [name for name in self.columns if name.startswith("feature ")]
+        X = np.stack([self.columns[name] for name in names], axis=1) if names else None
         return RankingData(
-            None,
+            None if X is None else inputs.frozen_matrix(X),
             None if y is None else inputs.frozen(y),
             inputs.frozen(self.offsets),
             inputs.frozen(labels),
             sensitive,
-            max_grade=0.0 if y is None or len(y) == 0 else float(y.max()),
-            score=None if score is None else inputs.frozen(score),
-            position=None if position is None else inputs.frozen(position),
+            max_grade=plan.max_grade,
+            feature_names=tuple(name.removeprefix("feature ") for name in names) or None,
             outcomes=outcomes,
+            **given,
         )
 
     def before(self, data: RankingData) -> Ranking | None:

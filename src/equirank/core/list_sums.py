@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .errors import DataError
+from .group_columns import regroup_columns
 from .list_samples import Extremes, ListSample
 from .paired_rankings import first_reason
 from .sums_plan import TIMES, SumsPlan, Survey, View
@@ -29,7 +30,7 @@ MOST_RARE = 512
 #: Parts whose samples are joined at once.
 JOINED_AT_ONCE = 16
 #: Those with one row per bucket; the last are those of another ranking, if there is one.
-BUCKETED = ("totals", "claims", "adjusted", "gaps", "metrics", "changes")
+BUCKETED = ("totals", "claims", "adjusted", "gaps", "metrics", "group_values", "lists", "changes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +44,12 @@ class ListSums:
     n_rows, n_lists : int
         Number of rows and lists.
     sums : dict of str to ndarray
-        The sums; those of `BUCKETED` have one row per bucket. ``margins``, if there are recorded
-        decisions, has the lists by their counts. ``changes``, if there is another ranking, has the
-        values of gaps and metrics in both and their difference (see `Before`), ``moved`` the people
-        and lists with another position, and ``against`` the rows and lists of the other ranking,
-        and the lists that both have.
+        The sums; those of `BUCKETED` have one row per bucket. ``group_values``, ``twin_totals`` and
+        ``twin_products`` have values by group (see `sum_groups`), and ``lists`` the number of
+        lists. ``margins``, if there are recorded decisions, has the lists by their counts.
+        ``changes``, if there is another ranking, has the values of gaps and metrics in both and
+        their difference (see `Before`), ``moved`` the people and lists with another position, and
+        ``against`` the rows and lists of the other ranking, and the lists that both have.
     lengths : ndarray
         The lengths of lists that occur, ascending; ``sums["lengths"]`` has their number of lists,
         and per group that of the lists that contain both the group and others.
@@ -124,8 +126,9 @@ class ListSums:
 
     def __repr__(self) -> str:
         """Return a summary of the contents."""
-        groups = ", ".join(f"{name} ({len(g)} groups)" for name, g in self.plan.groups.items())
-        return f"ListSums({self.n_rows} rows, {self.n_lists} lists, {groups})"
+        parts = [f"{self.n_rows} rows", f"{self.n_lists} lists"]
+        parts += [f"{name} ({len(groups)} groups)" for name, groups in self.plan.groups.items()]
+        return f"ListSums({', '.join(parts)})"
 
     def median_length(self) -> float:
         """Return the median length of the lists."""
@@ -203,6 +206,7 @@ class ListSums:
         at_target = np.array([targets[self.plan.targets[at]] for at in stays], dtype=np.int64)
         sums = {n: spread_groups(n, v, lookup, plan.n_groups) for n, v in self.sums.items()}
         sums["gaps"] = spread(sums["gaps"][:, stays], 1, at_target, len(targets))
+        sums |= regroup_columns(self.sums, self.plan, plan)
         if "changes" in sums:
             old, new = len(self.plan.targets), len(targets)
             metrics = np.arange(len(plan.metrics))
@@ -301,7 +305,8 @@ def _added(a: ListSums, b: ListSums, sampled: bool = True) -> ListSums:
         raise DataError(f"the same file must not be added twice, got {sorted(again)[0]!r} in both")
     plan = a.plan if a.plan is b.plan else a.plan.with_groups(b.plan)
     a, b = a.regrouped(plan), b.regrouped(plan)
-    sums = {n: v + b.sums[n] for n, v in a.sums.items() if n not in RAGGED}
+    # sums of older formats lack some
+    sums = {n: v + b.sums[n] for n, v in a.sums.items() if n not in RAGGED and n in b.sums}
     lengths, sums["lengths"] = add_lengths([a, b])
     sums |= add_margins(a.sums, b.sums)
     people = dict(a.people)

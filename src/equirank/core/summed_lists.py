@@ -25,9 +25,12 @@ from typing import Any
 
 import numpy as np
 
+from .attribute import Attribute
 from .block_columns import Block, Layout, fold_lists, measure_columns
 from .data import BLOCK, RankingData
 from .errors import DataError
+from .group_columns import check_split, measure_groups, sum_groups
+from .inputs import frozen
 from .list_keys import list_keys
 from .list_samples import Extremes, ListSample, most_unequal
 from .list_sums import ListSums, few_moved, rare_lists, targets_of
@@ -71,7 +74,7 @@ def sum_data(
     Parameters
     ----------
     data : RankingData or Ranking
-        With scores or positions and at least one attribute.
+        With scores or positions.
     plan : SumsPlan, optional
         What to measure; by default that of the data and the options.
     like : ListSums, optional
@@ -95,7 +98,7 @@ def sum_data(
     if like is not None:
         plan = like.plan.extended(Survey.of(given))
     if plan is None:
-        plan = SumsPlan.of(Survey.of(given, bool(options.get("scored"))), **options)
+        plan = check_split(SumsPlan.of(Survey.of(given, bool(options.get("scored"))), **options))
     ranking = data if isinstance(data, Ranking) else data.ranking(plan.ties)
     if ranking.n_draws > 1:
         raise DataError(f"sums need a ranking with one draw, got {ranking.n_draws} draws")
@@ -189,7 +192,8 @@ class Before:
             return cls.of(ranking.data, other, plan, refused=found.refused), plan
         if not plan.changed or plan.cut != found.cut:
             plan = replace(plan, changed=True, cut=found.cut)
-        return cls.of(ranking.data, found.before, plan, found.before), plan
+        # by its own relevance, as where people differ in other lists
+        return cls.of(ranking.data, other, plan, found.before), plan
 
     @classmethod
     def of(
@@ -216,7 +220,8 @@ class Before:
         # Cutoffs, so that no decision is looked for, and no strata, which other grades may not fit:
         # nothing of them is measured here.
         options: dict[str, Any] = {"ks": (1,), "n_twins": 0, "reference": {}, "median": None}
-        options |= {"limits": (), "trend": False, "gains": (), "changed": False}
+        options |= {"limits": (), "trend": False, "gains": (), "changed": False, "by": ()}
+        options |= {"control": (), "max_grade": max(plan.max_grade, other.data.max_grade)}
         encoded = _Encoded.of(other, replace(theirs, **options))
         gaps = []
         for lists in encoded.blocks():
@@ -271,6 +276,7 @@ class _Encoded:
     undecided: np.ndarray
     metrics: np.ndarray
     quick: dict[int, tuple[int, int]]
+    by_group: tuple[np.ndarray, np.ndarray]
     per_list: PerList | None
     before: Before | None
     given: dict[View, GivenValues]
@@ -285,11 +291,12 @@ class _Encoded:
         before: Before | None = None,
         most_key: np.uint64 | None = None,
     ) -> "_Encoded":
-        data = ranking.data
-        _check_columns(data, plan)
-        codes = np.empty((data.n_rows, len(plan.groups)), dtype=np.int64)
+        _check_columns(ranking.data, plan)
+        codes = np.empty((ranking.data.n_rows, len(plan.groups)), dtype=np.int64)
         for at, (name, labels) in enumerate(plan.groups.items()):
-            codes[:, at] = _recoded(data, name, labels)
+            codes[:, at] = _recoded(ranking.data, name, labels)
+        ranking = _planned(ranking, plan, codes)
+        data = ranking.data
         slots, order = ranking.slots(), canonical_slots(ranking)
         decided = () if plan.ks else plan.rule.decisions(ranking, ())
         everyone = np.ones(data.n_rows, dtype=bool)
@@ -300,12 +307,12 @@ class _Encoded:
             among = np.stack(parts, axis=1)
         undecided = np.zeros(plan.n_decisions)
         undecided[: len(decided)] = [each.undecided for each in decided]
-        keys, (metrics, quick) = list_keys(data.qids), _metrics(ranking, plan)
+        keys, (metrics, quick, by_group) = list_keys(data.qids), _metrics(ranking, plan)
         old = None if before is None else before.ranking
         given = {v: given_values(ranking, plan, v, codes, old) for v in plan.views if v.values}
         return cls(
             ranking, plan, keys, codes, slots, order, extra, among, undecided, metrics, quick,
-            per_list, before, given, most_key,
+            by_group, per_list, before, given, most_key,
         )  # fmt: skip
 
     def blocks(self) -> Iterator[slice]:
@@ -350,7 +357,10 @@ class _Encoded:
         if self.before is not None:
             columns["changes"] = self.before.changes(lists, columns)
             sums["against"] = self.before.counted(lists)
+        columns["lists"] = np.ones((len(keys), 1))
         sums |= {name: fold_lists(columns[name], keys) for name in columns}
+        values, twins = self.by_group
+        sums |= sum_groups(values[lists], twins[lists], keys)
         sizes = np.diff(data.offsets[lists.start : lists.stop + 1])
         if self.per_list is not None:
             self.per_list.write(data.qids[lists], sizes, plan, columns)
@@ -404,16 +414,21 @@ class _Encoded:
         return moved_rows(self.ranking, before, self.plan.cut).astype(np.int64)
 
 
-def _metrics(ranking: Ranking, plan: SumsPlan) -> tuple[np.ndarray, dict[int, tuple[int, int]]]:
+def _metrics(
+    ranking: Ranking, plan: SumsPlan
+) -> tuple[np.ndarray, dict[int, tuple[int, int]], tuple[np.ndarray, np.ndarray]]:
     """Return value, defined, d, its square and tested of the metrics of the plan, per list.
 
-    Those of `quick_metrics` are left 0 and returned beside, to be measured block by block.
+    Those of `quick_metrics` are left 0 and returned beside, to be measured block by block; so are
+    values by group (see `measure_groups`).
     """
     data = ranking.data
     found = np.zeros((data.n_queries, len(plan.metrics), 5))
     chosen: list[Metric] = [m for name in plan.metrics for m in parse_metrics(name)]
     for metric in chosen:
-        metric.check(data)
+        # the lists of a block may lack the protected group
+        free: dict[str, Any] = {"protected": None} if isinstance(metric, GroupMetric) else {}
+        replace(metric, **free).check(data)
     of_groups = [metric for metric in chosen if isinstance(metric, GroupMetric)]
     twins = dict(
         zip(of_groups, twin_means(of_groups, ranking, plan.n_twins, plan.seed), strict=True)
@@ -427,7 +442,8 @@ def _metrics(ranking: Ranking, plan: SumsPlan) -> tuple[np.ndarray, dict[int, tu
         value = values.value
         mean = twins[metric] if isinstance(metric, GroupMetric) else np.full_like(value, np.nan)
         found[:, at] = tested_gaps(value[:, None], mean[:, None])[:, 0]
-    return found, quick
+    known = {plan.metrics[at]: values for at, values in zip(slow, several, strict=True)}
+    return found, quick, measure_groups(ranking, plan, known)
 
 
 def _measured(block: Block, plan: SumsPlan) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -453,6 +469,8 @@ def _gaps(block: Block, plan: SumsPlan) -> tuple[np.ndarray, np.ndarray, np.ndar
 
 def _people(codes: np.ndarray, plan: SumsPlan) -> dict[tuple[int, ...], int]:
     """Return the number of people by label vector."""
+    if not plan.groups:
+        return {(): len(codes)}
     widths = [len(labels) + 1 for labels in plan.groups.values()]
     if np.prod(widths) <= BLOCK:
         from ..kernels.list_columns import count_vectors
@@ -502,6 +520,29 @@ def _recoded(data: RankingData, name: str, labels: Sequence[Any]) -> np.ndarray:
             )
         lookup[code] = -1 if at is None else at
     return lookup[attribute.codes]
+
+
+def _planned(ranking: Ranking, plan: SumsPlan, codes: np.ndarray) -> Ranking:
+    """Return a ranking whose data have the groups and the largest grade of the whole data set.
+
+    Features and costs that no metric reads are left out.
+    """
+    data = ranking.data
+    changed: dict[str, Any] = {}
+    if data.max_grade != plan.max_grade:
+        changed["max_grade"] = plan.max_grade
+    if data.X is not None and "features" not in plan.needs:
+        changed |= {"X": None, "feature_names": None, "categories": {}}
+    if data.cost is not None and "cost" not in plan.needs:
+        changed["cost"] = None
+    if any(data.sensitive[name].categories != labels for name, labels in plan.groups.items()):
+        changed["sensitive"] = {
+            name: Attribute(frozen(codes[:, at].astype(np.int32)), labels)
+            for at, (name, labels) in enumerate(plan.groups.items())
+        }
+    if not changed:
+        return ranking
+    return Ranking(replace(data, **changed), ranking.position, ranking.last)
 
 
 def _check_columns(data: RankingData, plan: SumsPlan) -> None:

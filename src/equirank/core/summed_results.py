@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from statistics import NormalDist
 from typing import Any
 
@@ -13,8 +14,10 @@ from . import inference
 from .data import RankingData
 from .errors import DataError
 from .evaluation import Evaluation
+from .group_columns import GroupColumn, group_columns, labels_of, split_metrics
 from .list_sums import ListSums
 from .metric import GroupMetric, Metric, Values
+from .query_values import Split
 from .random import generator
 
 __all__ = ["SummedResult", "evaluate_sums", "gap_target", "replicate_counts", "used_buckets"]
@@ -39,6 +42,10 @@ class SummedResult:
         Whether there is a test.
     change : SummedChange or None
         The difference to another ranking, if the sums have one.
+    groups : GroupSums or None
+        Values of the groups that the metric compares, if the sums have them.
+    split : Split or None
+        Values by group, if the evaluation splits the metric.
     """
 
     metric: Metric
@@ -47,6 +54,8 @@ class SummedResult:
     replicates: np.ndarray | None
     tested: bool
     change: "SummedChange | None" = None
+    groups: "GroupSums | None" = None
+    split: Split | None = None
 
     @classmethod
     def each(
@@ -62,6 +71,7 @@ class SummedResult:
         """
         used = used_buckets(sums)
         columns = [_columns(bound, sums)[used] for bound in metrics.values()]
+        groups = [GroupSums.of(bound, sums, used, counts) for bound in metrics.values()]
         changes: list[SummedChange | None] = [None] * len(columns)
         if "changes" in sums.sums:
             both = [_columns(bound, sums, "changes")[used] for bound in metrics.values()]
@@ -73,8 +83,10 @@ class SummedResult:
             drawn = resampled_sums(counts, np.concatenate([own[:, :2] for own in columns], axis=1))
             replicates = list(divide(drawn[:, ::2], drawn[:, 1::2]).T)
         return [
-            cls(metric, own, sums.n_lists, boot, tested and bool(own[:, 4].any()), change)
-            for metric, own, boot, change in zip(metrics, columns, replicates, changes, strict=True)
+            cls(metric, own, sums.n_lists, boot, tested and bool(own[:, 4].any()), change, part)
+            for metric, own, boot, change, part in zip(
+                metrics, columns, replicates, changes, groups, strict=True
+            )
         ]
 
     @property
@@ -84,11 +96,6 @@ class SummedResult:
             f"values of {self.metric} for single lists are not in sums over so many lists; "
             "evaluate the rows instead"
         )
-
-    @property
-    def split(self) -> None:
-        """Values by group, which sums do not contain."""
-        return
 
     @cached_property
     def _total(self) -> np.ndarray:
@@ -113,6 +120,16 @@ class SummedResult:
         low, high = inference.mean_interval(self.replicates, units, level, n)
         bounds = self.metric.bounds
         return float(np.clip(low, *bounds)), float(np.clip(high, *bounds))
+
+    def group_rows(self, level: float, n: int) -> Iterator[tuple[Any, float, float, float, int]]:
+        """Yield label, value, interval and number of defined lists of each group."""
+        if self.groups is None:
+            return
+        low, high = self.groups.interval(level, n)
+        total = self.groups.columns.sum(axis=0)
+        value = divide(total[:, 0], total[:, 1])
+        for at, label in enumerate(self.groups.labels):
+            yield label, float(value[at]), float(low[at]), float(high[at]), round(total[at, 1])
 
     @property
     def n_skipped(self) -> int:
@@ -145,6 +162,98 @@ class SummedResult:
             return float("nan")
         error = np.sqrt(max(square / n - (d / n) ** 2, 0.0) / n)
         return self._sign * self.chance + NormalDist().inv_cdf(level) * float(error)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSums:
+    """Values of groups from sums.
+
+    Attributes
+    ----------
+    labels : tuple
+        The groups.
+    columns : ndarray of shape (n_units, n_groups, 2)
+        Sums over the lists of each unit: value and defined.
+    counts : ndarray or None
+        Those of `replicate_counts`.
+    """
+
+    labels: tuple[Any, ...]
+    columns: np.ndarray
+    counts: np.ndarray | None
+
+    @classmethod
+    def of(
+        cls, metric: Metric, sums: ListSums, used: np.ndarray, counts: np.ndarray | None
+    ) -> "GroupSums | None":
+        """Return the values of the groups that a metric compares; None if the sums have none."""
+        if not isinstance(metric, GroupMetric) or metric.by is None:
+            return None
+        plan, labels = sums.plan, present_labels(sums, metric.by)
+        if "group_values" not in sums.sums or str(metric) not in plan.metrics:
+            return None
+        known = group_columns(plan)
+        at = [known.index(GroupColumn(str(metric), False, 0, None, label)) for label in labels]
+        columns = sums.sums["group_values"][used][:, at]
+        if metric.protected is not None:  # some metrics then have no value of other groups
+            some = np.flatnonzero(columns[:, :, 1].any(axis=0))
+            labels, columns = [labels[each] for each in some.tolist()], columns[:, some]
+        return cls(tuple(labels), columns, counts)
+
+    def replicates(self) -> np.ndarray | None:
+        """Return the means of the columns over the bootstrap replicates."""
+        if self.counts is None:
+            return None
+        from ..kernels.resampled_sums import resampled_sums
+
+        n_units, n_groups, _ = self.columns.shape
+        drawn = resampled_sums(self.counts, self.columns.reshape(n_units, 2 * n_groups).copy())
+        return divide(drawn[:, ::2], drawn[:, 1::2])
+
+    def interval(self, level: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Return the interval of each value over n lists; NaN without replicates."""
+        drawn = self.replicates()
+        if drawn is None:
+            return (np.full(len(self.labels), np.nan),) * 2
+        return inference.interval(drawn, level, n)
+
+
+def present_labels(sums: ListSums, by: Any) -> list[Any]:
+    """Return the labels of an attribute, or of the combinations of several that somebody has."""
+    labels = labels_of(sums.plan, by)
+    names = _names(by)
+    if len(names) == 1:
+        return labels
+    at = [list(sums.plan.groups).index(name) for name in names]
+    vectors = {tuple(vector[each] for each in at) for vector in sums.people}
+    several = product(*(range(len(sums.plan.groups[name])) for name in names))
+    return [label for label, vector in zip(labels, several, strict=True) if vector in vectors]
+
+
+def split_of(
+    name: str, sums: ListSums, counts: np.ndarray | None, n_permutations: int, random_state: Any
+) -> Split:
+    """Return the values by group of a metric that the sums split, their replicates and p-values."""
+    metric, plan = split_metrics(sums.plan)[name], sums.plan
+    strata = present_labels(sums, plan.control) if plan.control else [None]
+    groups = present_labels(sums, plan.by)
+    known = {column: at for at, column in enumerate(group_columns(plan))}
+    wanted = product(range(2 if metric.of_sums else 1), strata, [*groups, None])
+    at = [known[GroupColumn(name, True, *each)] for each in wanted]
+    own = GroupSums((), sums.sums["group_values"][used_buckets(sums)][:, at], counts)
+    total = own.columns.sum(axis=0)
+    shape = (len(strata), len(groups) + 1)
+    value = metric.quotients(divide(total[:, 0], total[:, 1])).reshape(shape)
+    drawn = own.replicates()
+    if drawn is not None:
+        drawn = metric.quotients(drawn).reshape(len(drawn), *shape)
+    p = np.full(len(strata), np.nan)
+    if n_permutations:
+        totals = np.concatenate([total, sums.sums["twin_totals"][at]], axis=1)
+        twins = inference.TwinSums(totals, sums.sums["twin_products"][np.ix_(at, at)])
+        rng = inference.pool_generator(random_state)
+        p = metric.p_value(twins, len(strata), rng, n_permutations)
+    return Split(value, drawn, p)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +314,9 @@ def replicate_counts(sums: ListSums, n_boot: int, random_state: Any) -> np.ndarr
 
 def used_buckets(sums: ListSums) -> np.ndarray:
     """Return which buckets contain a list."""
+    if "lists" in sums.sums:
+        return np.asarray(sums.sums["lists"][:, 0] > 0)
+    # until format 4
     keys = [sums.sums["totals"][:, :, 1].sum(axis=1), sums.sums["metrics"].sum(axis=(1, 2))]
     return np.asarray(keys[0] + keys[1] > 0)
 
@@ -250,6 +362,8 @@ def evaluate_sums(
     sums: ListSums,
     metrics: Sequence[Metric],
     *,
+    by: Any = None,
+    control: Any = None,
     n_boot: int,
     n_permutations: int,
     level: float,
@@ -261,18 +375,41 @@ def evaluate_sums(
     results = dict(
         zip(bound, SummedResult.each(bound, sums, counts, n_permutations > 0), strict=True)
     )
+    shown: dict[str, Any] = {}
+    if by is not None or control is not None:
+        _check_split(sums, by, control)
+        for metric in [each for each in metrics if each.additive]:
+            split = split_of(str(metric), sums, counts, n_permutations, random_state)
+            results[metric] = replace(results[metric], split=split)
+        shown["by"] = tuple(present_labels(sums, sums.plan.by))
+        shown["strata"] = tuple(present_labels(sums, control)) if control is not None else ()
     made: Any = tuple(results[metric] for metric in metrics)
     found = Evaluation(
         made, np.zeros(0), level=level, sample_size=sums.n_lists, n_queries=sums.n_lists,
-        seed_state=random_state,
+        seed_state=random_state, **shown,
     )  # fmt: skip
-    found.notes += list(_unknown_labels(sums, metrics))
+    found.notes += list(_unknown_labels(sums, metrics, [by, control]))
     return found
 
 
-def _unknown_labels(sums: ListSums, metrics: Sequence[Metric]) -> Iterator[str]:
-    """Yield how many labels of the attributes that metrics compare are unknown."""
-    used = {
+def _check_split(sums: ListSums, by: Any, control: Any) -> None:
+    """Raise unless the sums are split by these attributes."""
+    for name, given in (("by", by), ("control", control)):
+        made = getattr(sums.plan, name)
+        if made != (() if given is None else _names(given)):
+            words = f"{', '.join(made)}" if made else "none"
+            raise DataError(
+                f"{name} must be that of list_sums, whose sums lack the rows of every list: "
+                f"{words}, got {given!r}"
+            )
+
+
+def _unknown_labels(
+    sums: ListSums, metrics: Sequence[Metric], split: Sequence[Any]
+) -> Iterator[str]:
+    """Yield how many labels of the attributes that are compared are unknown."""
+    used = {name for part in split if part is not None for name in _names(part)}
+    used |= {
         name
         for metric in metrics
         if isinstance(metric, GroupMetric)

@@ -52,7 +52,8 @@ def _write(sums: ListSums, folder: Path) -> None:
          "size": e.sizes, "differences": list(e.differences), "gaps": list(e.gaps)}
         for at, e in enumerate(sums.extremes)
     ]  # fmt: skip
-    joined = {name: [v for part in parts for v in part[name]] for name in parts[0]}
+    names = ("key", "list", "label", "size", "differences", "gaps")
+    joined = {name: [v for part in parts for v in part[name]] for name in names}
     _write_table(folder / "extremes.parquet", joined)
     stored = {
         "plan": sums.plan.to_json(),
@@ -229,6 +230,6 @@ def _read_sample(path: Path, plan: SumsPlan) -> ListSample:
         table["key"][first].astype(np.uint64),
         _labels(table["label"][first]),
         offsets,
-        np.stack(codes, axis=1),
+        np.stack(codes, axis=1) if codes else np.zeros((int(offsets[-1]), 0), dtype=np.int64),
         columns,
     )

@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from . import list_samples
 from .attribute import Attribute
 from .data import RankingData
 from .errors import DataError, FormatError, listed, suggest
@@ -33,7 +34,7 @@ __all__ = [
 
 
 #: Version of the format of stored sums.
-FORMAT = 4
+FORMAT = 5
 #: Joins the names of crossed attributes.
 TIMES = " x "
 #: Default cutoffs, used if the lists are longer.
@@ -64,6 +65,8 @@ class Survey:
         Whether there are scores, and given positions (which then state the order).
     median_score : float or None
         Median score of everybody; None if scores are not compared.
+    max_grade : float or None
+        The largest relevance of the whole data set; None if it is the largest of ``grades``.
     """
 
     groups: Mapping[str, tuple[Any, ...]]
@@ -72,6 +75,7 @@ class Survey:
     score: bool = True
     position: bool = False
     median_score: float | None = None
+    max_grade: float | None = None
 
     @property
     def n_lists(self) -> int:
@@ -105,6 +109,7 @@ class Survey:
             data.score is not None,
             data.position is not None,
             float(np.median(data.score)) if scored and data.score is not None else None,
+            data.max_grade,
         )
 
 
@@ -218,6 +223,10 @@ class SumsPlan:
         Whether the lists are compared with another ranking of the same people.
     cut : int or None
         Number of positions that are compared with the other ranking; None for all.
+    max_grade : float
+        The largest relevance of the whole data set.
+    by, control : tuple of str
+        Attributes by whose groups metrics are split, and within whose groups; empty for none.
     """
 
     groups: dict[str, tuple[Any, ...]]
@@ -239,6 +248,9 @@ class SumsPlan:
     gains: tuple[str, ...] = ()
     changed: bool = False
     cut: int | None = None
+    max_grade: float = 0.0
+    by: tuple[str, ...] = ()
+    control: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -255,6 +267,8 @@ class SumsPlan:
         scored: bool = False,
         changed: bool = False,
         cut: int | None = None,
+        by: Any = None,
+        control: Any = None,
     ) -> "SumsPlan":
         """Return the plan of a data set that was surveyed.
 
@@ -272,6 +286,8 @@ class SumsPlan:
             As in `audit`.
         changed, cut
             Whether the lists are compared with another ranking, and how many positions of it.
+        by, control
+            As in `evaluate`.
         """
         if survey.n_lists == 0:
             raise DataError("data must have at least one row, got none")
@@ -293,7 +309,7 @@ class SumsPlan:
             survey.position,
             limits,
             trend,
-            tuple(dict.fromkeys([*usual, *_bound(metrics, survey.groups)])),
+            tuple(dict.fromkeys([*usual, *_bound(metrics, survey)])),
             rule,
             ties,
             seed,
@@ -302,6 +318,9 @@ class SumsPlan:
             tuple(_gains(metrics)) if limits and not trend else (),
             changed,
             cut,
+            _largest(grades) if survey.max_grade is None else survey.max_grade,
+            _names(by),
+            _names(control),
         )
 
     @cached_property
@@ -370,11 +389,19 @@ class SumsPlan:
         return len(self.decisions)
 
     @cached_property
+    def needs(self) -> frozenset[str]:
+        """What the metrics need of the data, as `Metric.needs` names it."""
+        several = [metric.needs for name in self.metrics for metric in parse_metrics(name)]
+        return frozenset().union(*several)
+
+    @cached_property
     def views(self) -> tuple[View, ...]:
         """Who is measured apart: those decided about, and each group with its reference.
 
         Scores, gains and changes are measured of everyone, and of each group with its reference.
         """
+        if not self.groups:
+            return ()
         some = bool(self.rule.columns()) and not self.rule.quota
         decisions = range(self.n_decisions) if some else range(0)
         found = [View((), "", "", at) for at in decisions]
@@ -473,7 +500,7 @@ class SumsPlan:
         return (
             found
             | {"rule": rule | {"stages": list(self.rule.stages)}}
-            | {name: list(found[name]) for name in ("ks", "limits", "metrics", "gains")}
+            | {name: list(found[name]) for name in _TUPLES}
         )
 
     @classmethod
@@ -489,8 +516,9 @@ class SumsPlan:
         given["groups"] = {name: tuple(labels) for name, labels in given["groups"].items()}
         rule = given["rule"]
         given["rule"] = DecisionRule(**rule | {"stages": tuple(rule["stages"])})
-        for name in ("ks", "limits", "metrics", "gains"):
+        for name in _TUPLES:
             given[name] = tuple(given.get(name, ()))
+        given.setdefault("max_grade", max(given["limits"], default=0.0))  # until format 4
         return cls(**given)
 
 
@@ -514,13 +542,34 @@ def _references(given: Any, groups: Mapping[str, tuple[Any, ...]], cross: bool) 
     return found
 
 
-def _bound(metrics: Sequence[Any], groups: Iterable[str]) -> Iterable[str]:
-    """Yield the names of metrics; those of groups without an attribute once per attribute."""
+#: Fields of a plan that are stored as lists.
+_TUPLES = ("ks", "limits", "metrics", "gains", "by", "control")
+
+
+def _names(by: Any) -> tuple[str, ...]:
+    """Return the names of an attribute, of several, or of none."""
+    return () if by is None else (by,) if isinstance(by, str) else tuple(by)
+
+
+def _largest(grades: Mapping[float, int] | None) -> float:
+    return max(grades, default=0.0) if grades is not None else 0.0
+
+
+def _bound(metrics: Sequence[Any], survey: Survey) -> Iterable[str]:
+    """Yield the names of metrics; those of groups without an attribute once per attribute.
+
+    A metric that is no mean over lists needs their rows, so it is left to these if every list is
+    kept.
+    """
+    most_lists, most_rows = list_samples.MOST_LISTS, list_samples.MOST_ROWS
+    kept = survey.n_lists <= most_lists and survey.n_rows <= most_rows
     for metric in [each for given in metrics for each in parse_metrics(given)]:
         if type(metric).summarize is not Metric.summarize:
+            if kept:
+                continue
             raise DataError(f"{metric} is no mean over lists, so sums of lists cannot contain it")
         if isinstance(metric, GroupMetric) and metric.by is None:
-            yield from (str(replace(metric, by=name)) for name in groups)
+            yield from (str(replace(metric, by=name)) for name in survey.groups)
         else:
             yield str(metric)
 

@@ -53,6 +53,10 @@ GROUP_AXES: dict[str, tuple[int, ...]] = {
     "changes": (),
     "moved": (),
     "against": (),
+    "lists": (),
+    "group_values": (),
+    "twin_totals": (),
+    "twin_products": (),
 }
 #: Those whose first axis has no fixed length.
 RAGGED = ("lengths", "margins")

@@ -1,17 +1,25 @@
 """Twins of lists: the mean of a group metric over random relabellings of each list."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ..kernels.discounts import discounts
+from ..kernels.segments import divide
 from .list_keys import list_keys
-from .metric import GroupMetric, permuted
+from .metric import GroupMetric, Metric, Values, permuted
 from .ranking import Ranking
 
-__all__ = ["KINDS", "canonical_slots", "kernel_gaps", "tested_gaps", "twin_means"]
+__all__ = [
+    "KINDS",
+    "canonical_slots",
+    "column_means",
+    "kernel_gaps",
+    "tested_gaps",
+    "twin_means",
+]
 
 
 #: Numbers of the gaps in the kernel.
@@ -142,29 +150,71 @@ def _by_kernel(
 def _by_metric(
     metrics: Sequence[GroupMetric], ranking: Ranking, n_twins: int, seed: int
 ) -> list[np.ndarray]:
+    def column(_: Metric, drawn: Values) -> np.ndarray:
+        return drawn.value[..., None]
+
+    by = metrics[0].by
+    return [mean[:, 0] for mean in column_means(metrics, ranking, by, None, n_twins, seed, column)]
+
+
+def column_means(
+    metrics: Sequence[Metric],
+    ranking: Ranking,
+    by: Any,
+    control: Any,
+    n_twins: int,
+    seed: int,
+    columns: Callable[[Metric, Values], np.ndarray],
+) -> list[np.ndarray]:
+    """Return for each metric the means of its columns over relabellings, NaN if undefined.
+
+    Parameters
+    ----------
+    metrics, ranking, n_twins, seed
+        As in `twin_means`.
+    by, control : str or tuple of str
+        Labels of ``by`` are dealt anew among the people of a list and, if there is one, of the same
+        group of ``control``.
+    columns : callable
+        A metric and its values (draws x lists) -> columns (draws x lists x columns).
+    """
     from ..kernels.gap_columns import deal_labels
 
-    data, order = ranking.data, canonical_slots(ranking)
-    attribute, by = data.attribute(metrics[0].by), metrics[0].by
-    keys = list_keys(data.qids)
+    data, attribute = ranking.data, ranking.data.attribute(by)
+    order, cells, keys = _dealt_cells(ranking, control)
     width = np.array([len(attribute.categories)], dtype=np.int64)
     found: list[list[np.ndarray]] = [[] for _ in metrics]
     for lists in data.query_blocks():
         rows = slice(*data.offsets[[lists.start, lists.stop]].tolist())
         here = order[rows]
         codes = attribute.codes[here].astype(np.int64)[:, None]
-        offsets = data.offsets[lists.start : lists.stop + 1] - rows.start
-        total = np.zeros((len(metrics), 2, lists.stop - lists.start))
-        dealt = deal_labels(offsets, codes, keys[lists], width, n_twins, np.uint64(seed))
+        some = slice(*np.searchsorted(cells, [rows.start, rows.stop]).tolist())
+        offsets = cells[some.start : some.stop + 1] - rows.start
+        dealt = deal_labels(offsets, codes, keys[some], width, n_twins, np.uint64(seed))
+        total: list[Any] = [0.0] * len(metrics)
+        count: list[Any] = [0] * len(metrics)
         for first in range(0, n_twins, 8):  # a few at a time, which bounds the memory
             labels = np.empty((min(8, n_twins - first), len(here)), dtype=np.int64)
             labels[:, here - rows.start] = dealt[first : first + 8, :, 0]
             for at, metric in enumerate(metrics):
-                drawn = permuted(metric, ranking, lists, by, labels).value
-                defined = ~np.isnan(drawn)
-                total[at, 0] += np.where(defined, drawn, 0.0).sum(axis=0)
-                total[at, 1] += defined.sum(axis=0)
+                drawn = columns(metric, permuted(metric, ranking, lists, by, labels))
+                total[at] = total[at] + np.nan_to_num(drawn).sum(axis=0)
+                count[at] = count[at] + (~np.isnan(drawn)).sum(axis=0)
         for at in range(len(metrics)):
-            value, n = total[at]
-            found[at].append(np.where(n > 0, value / np.maximum(n, 1), np.nan))
+            found[at].append(divide(total[at], count[at]))
     return [np.concatenate(parts) for parts in found]
+
+
+def _dealt_cells(ranking: Ranking, control: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return rows in the order of their labels' dealing, and offsets and keys of its cells."""
+    data, order = ranking.data, canonical_slots(ranking)
+    keys = list_keys(data.qids)
+    if control is None:
+        return order, data.offsets, keys
+    stratum, query = data.attribute(control).codes[order], data.query_of_rows()
+    by_cell = np.lexsort((stratum, query))
+    stratum = stratum[by_cell]
+    first = np.flatnonzero((np.diff(query, prepend=-1) != 0) | (np.diff(stratum, prepend=-2) != 0))
+    mixed = (stratum[first] + 2).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    cells = np.append(first, data.n_rows).astype(np.int64)
+    return order[by_cell], cells, keys[query[first]] ^ mixed

@@ -183,7 +183,7 @@ class DaskFairLambdaMART:
         by = [model.by] if isinstance(model.by, (list, tuple)) else []
         lists = Lists(roles, weight=query_weight)
         parts = client.compute(parts_of(frame, lists.columns))  # read once, stored on the workers
-        seen = survey(parts, lists, client, ranges=True, cross=by)
+        seen = survey(parts, lists, client, cross=by)
         model.n_features_in_ = len(roles.features)
         model.feature_names_in_ = np.asarray(roles.features, dtype=object)
         model.categories_ = dict(seen.lists.text)

@@ -1,23 +1,16 @@
 """dask_audit: audit of a ranking in the partitions of a Dask frame."""
 
-from itertools import combinations
 from typing import Any, Unpack
 
-from ..auditing.audit import audit
 from ..auditing.audit_keywords import ComparedKeywords, ResamplingKeywords
 from ..auditing.audit_result import AuditResult
-from ..auditing.measured import parse_wanted
 from ..auditing.sums_audit import audit_sums
-from ..core.errors import DataError
 from ..core.keywords import chosen_keywords, shared_keywords
 from ..core.random import as_seed
 from ..engines.dask_tasks import open_frame
 from ..engines.given_ranking import ColumnKeywords, CutKeywords, OrderKeywords, ReferenceKeywords
 from ..engines.sources import list_sums
 from ..reports.provenance import HeadingKeywords
-from .frame_evaluation import Blocks, crossed_by
-from .partitions import Lists, parts_of, roles_of
-from .survey import survey
 
 __all__ = ["dask_audit"]
 
@@ -53,9 +46,8 @@ def dask_audit(
 
     Workers bring the rows of a list together and sum what an audit needs of it. Only sums come to
     the calling process, with the rows of at most 2,048 lists: their size does not depend on the
-    number of rows. Ties, missing groups and a single list are treated as in `audit`. A comparison
-    ``against`` another ranking and ``ties="stable"`` need all rows, so these collect the columns of
-    an audit: about 200 bytes per row.
+    number of rows. Ties, missing groups and a single list are treated as in `audit`;
+    ``ties="stable"`` is an error, since the rows of a shuffled list have no order.
 
     Parameters
     ----------
@@ -87,50 +79,14 @@ def dask_audit(
     >>> result.notes[0]["text"]
     'This audit covers 4 people in one list, compared by sex.'
     """
-    frame = open_frame(data)
-    heading = chosen_keywords(HeadingKeywords, given)
-    columns = chosen_keywords(ColumnKeywords, given)
-    settings = chosen_keywords(ResamplingKeywords, given)
+    settings = chosen_keywords(ResamplingKeywords, given) | chosen_keywords(HeadingKeywords, given)
     settings |= {"random_state": as_seed(given["random_state"]), "protected": given["protected"]}
-    metrics, ties, max_groups = given["metrics"], given["ties"], given["max_groups"]
-    if against is None and ties == "average":
-        if id is not None:
-            raise DataError("id must be None without against, whose people it matches")
-        sums = list_sums(
-            frame, **columns, k=given["k"], reference=given["reference"], metrics=metrics,
-            cross=cross,
-            random_state=settings["random_state"],
-            protected=given["protected"] if metrics else None, max_groups=max_groups,
-            client=client,
-        )  # fmt: skip
-        return audit_sums(sums, metrics=metrics, **settings, **heading)
-    columns["relevance"] = False if columns["relevance"] is None else columns["relevance"]
-    columns["ids"] = False if id is None else id
-    frames = [frame] if against is None else [frame, open_frame(against)]
-    options = parse_wanted(metrics), cross, max_groups, client
-    rankings = [_blocks(each, columns, *options).gather().ranking(ties) for each in frames]
-    return audit(
-        rankings[0], against=rankings[1] if against is not None else None, k=given["k"],
-        reference=given["reference"], metrics=metrics, cross=cross, ties=ties,
-        max_groups=max_groups, against_title=against_title, **settings, **heading,
+    metrics = given["metrics"]
+    sums = list_sums(
+        open_frame(data), **chosen_keywords(ColumnKeywords, given), k=given["k"],
+        reference=given["reference"], metrics=metrics, cross=cross, ties=given["ties"],
+        against=None if against is None else open_frame(against), id=id,
+        random_state=settings["random_state"], max_groups=given["max_groups"], client=client,
+        protected=given["protected"] if metrics else None,
     )  # fmt: skip
-
-
-def _blocks(
-    frame: Any,
-    columns: dict[str, Any],
-    wanted: list[Any],
-    cross: bool,
-    max_groups: int | None,
-    client: Any,
-) -> Blocks:
-    roles = roles_of(frame, cost=False, **columns)
-    if "score" not in roles.single and "position" not in roles.single:
-        raise DataError("score or position must be given to know the order, got neither")
-    if not roles.sensitive:
-        raise DataError("sensitive must name at least one attribute of people, got none")
-    pairs = list(combinations(roles.sensitive, 2)) if cross else []
-    lists = Lists(roles, missing_sensitive="unknown", max_groups=max_groups)
-    parts = parts_of(frame, lists.columns)
-    seen = survey(parts, lists, client, cross=[*pairs, *crossed_by(wanted)])
-    return Blocks(parts, seen, client)
+    return audit_sums(sums, metrics=metrics, against_title=against_title, **settings)

@@ -45,10 +45,6 @@ class Lists:
         The column of each role.
     weight : str or None
         The column of the query weights.
-    missing_sensitive : str
-        As in `as_ranking_data`.
-    max_groups : int or None
-        As in `as_ranking_data`.
     categories : mapping of str to tuple
         The groups of each attribute in the whole data.
     crossings : mapping of tuple to tuple
@@ -61,8 +57,6 @@ class Lists:
 
     roles: Roles
     weight: str | None = None
-    missing_sensitive: str = "error"
-    max_groups: int | None = None
     categories: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     crossings: Mapping[tuple[str, ...], tuple[Any, ...]] = field(default_factory=dict)
     text: Mapping[str, list[str]] = field(default_factory=dict)
@@ -81,7 +75,7 @@ class Lists:
     def people(self, frame: Any) -> dict[str, tuple[np.ndarray, tuple[Any, ...]]]:
         """Return codes and labels of the groups of each attribute in this frame."""
         return {
-            name: encode(name, np.asarray(label_column(name, frame[name])), self.missing_sensitive)
+            name: encode(name, np.asarray(label_column(name, frame[name])), "error")
             for name in self.roles.sensitive
         }
 
@@ -93,12 +87,9 @@ class Lists:
         single, features = self.roles.single, list(self.roles.features)
         given = {
             argument: frame[single[role]]
-            for role, argument in (
-                ("relevance", "y"), ("score", "score"), ("position", "position"), ("cost", "cost"),
-                ("ids", "ids"),
-            )
+            for role, argument in (("relevance", "y"), ("cost", "cost"))
             if role in single
-        }  # fmt: skip
+        }
         data = as_ranking_data(
             frame[features] if features else None,
             like=Encoding(tuple(features), {n: tuple(c) for n, c in self.text.items()}),
@@ -128,7 +119,6 @@ def roles_of(
     sensitive: Any,
     features: Any = (),
     weight: Any = None,
-    ids: Any = False,
     **single: Any,
 ) -> Roles:
     """Return the column of each role: the one named, else the one recognised as in `read_csv`.
@@ -137,7 +127,7 @@ def roles_of(
     """
     names = [str(name) for name in frame.columns]
     used = [name for name in names if weight is None or name != weight]
-    roles = assign("data", used, sensitive=sensitive, features=features, ids=ids, **single)
+    roles = assign("data", used, sensitive=sensitive, features=features, ids=False, **single)
     if not roles.others:
         return roles
     from pandas.api.types import is_bool_dtype, is_numeric_dtype

@@ -15,7 +15,7 @@ from ..core.labels import MISSING, check_groups, group_rows
 from ..engines.dask_tasks import compute
 from .partitions import Lists, in_partition
 
-__all__ = ["Part", "Survey", "balanced_homes", "gathered", "run_homes", "survey"]
+__all__ = ["Part", "Survey", "balanced_homes", "gathered", "survey"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,13 +74,8 @@ class Survey:
         """Number of rows."""
         return int(self.sizes.sum())
 
-    def runs(self) -> list[slice]:
-        """Return the blocks of queries that `evaluate` processes."""
-        offsets = np.concatenate([[0], np.cumsum(self.sizes)]).astype(np.int64)
-        return list(RankingData(None, None, offsets, self.qids).query_blocks())
 
-
-def look(frame: Any, at: int, lists: Lists, ranges: bool) -> Part | None:
+def look(frame: Any, at: int, lists: Lists) -> Part | None:
     """Return the summary of one partition, or None if it is empty."""
     if len(frame) == 0:
         return None
@@ -98,19 +93,15 @@ def look(frame: Any, at: int, lists: Lists, ranges: bool) -> Part | None:
         ]
         relevance = lists.roles.single.get("relevance")
         grade = float(frame[relevance].max()) if relevance is not None else 0.0
-        text: dict[str, list[str]] = {}
-        empty = np.zeros(0)
-        low, high, missing = empty, empty, empty
-        if ranges:
-            X = frame[list(lists.roles.features)]
-            found = FrameFeatures(as_frame(X), list(map(str, X.columns))).categories
-            text = {name: list(labels) for name, labels in found.items()}
-            low, high, missing = _ranges(X.drop(columns=list(text)), X, text)
+        X = frame[list(lists.roles.features)]
+        found = FrameFeatures(as_frame(X), list(map(str, X.columns))).categories
+        text = {name: list(labels) for name, labels in found.items()}
+        low, high, missing = _ranges(X.drop(columns=list(text)), X)
     sizes = np.diff(offsets)
     return Part(len(frame), qids, sizes, combinations, grade, text, low, high, missing)
 
 
-def _ranges(numbers: Any, X: Any, text: dict[str, list[str]]) -> tuple[np.ndarray, ...]:
+def _ranges(numbers: Any, X: Any) -> tuple[np.ndarray, ...]:
     """Return minimum, maximum (infinite without numbers) and missingness of each feature."""
     values = numbers.to_numpy(dtype=np.float64, na_value=np.nan)
     low = np.fmin.reduce(values, axis=0, initial=np.inf)
@@ -122,18 +113,11 @@ def _ranges(numbers: Any, X: Any, text: dict[str, list[str]]) -> tuple[np.ndarra
     return result
 
 
-def survey(
-    parts: Sequence[Any],
-    lists: Lists,
-    client: Any,
-    *,
-    ranges: bool = False,
-    cross: Iterable[Any] = (),
-) -> Survey:
+def survey(parts: Sequence[Any], lists: Lists, client: Any, *, cross: Iterable[Any] = ()) -> Survey:
     """Read every partition once, and return the summary of the whole data."""
     delayed = require("dask", "dask").delayed
     seen = delayed(look, pure=False)
-    found = compute([seen(part, at, lists, ranges) for at, part in enumerate(parts)], client)
+    found = compute([seen(part, at, lists) for at, part in enumerate(parts)], client)
     parts_with_rows = [part for part in found if part is not None]
     if not parts_with_rows:
         raise DataError("data must have at least one row, got none")
@@ -177,29 +161,23 @@ def _known(lists: Lists, parts: list[Part], cross: Iterable[Any]) -> tuple[Lists
     rows = list(dict.fromkeys(row for part in parts for row in part.combinations))
     columns: dict[str, np.ndarray] = {}
     n_rows = sum(part.n_rows for part in parts)
-    unknown = lists.missing_sensitive == "unknown"
     for at, name in enumerate(lists.roles.sensitive):
         column = np.empty(len(rows), dtype=object)
-        column[:] = [None if row[at] == MISSING and not unknown else row[at] for row in rows]
+        column[:] = [None if row[at] == MISSING else row[at] for row in rows]
         columns[name] = column
         groups = {row[at] for row in rows} - {None}
-        check_groups(name, list(groups), n_rows, lists.max_groups)
+        check_groups(name, list(groups), n_rows, None)
     grade = max(part.max_grade for part in parts)
     single = lists.roles.single
     n = len(rows)
-    given: dict[str, Any] = {
-        argument: np.ones(n)
-        for role, argument in (("score", "score"), ("position", "position"), ("cost", "cost"))
-        if role in single
-    }
     probe = as_ranking_data(
         np.zeros((n, max(1, len(lists.roles.features)))) if lists.roles.features else None,
         np.full(n, grade) if "relevance" in single else None,
         qid=np.zeros(n, dtype=int),
         sensitive_features=columns or None,
-        missing_sensitive="unknown" if unknown else "category",
+        missing_sensitive="category",
         max_groups=n,  # checked above, with the number of rows
-        **given,
+        cost=np.ones(n) if "cost" in single else None,
     )
     crossings = {}
     for names in dict.fromkeys(tuple(names) for names in cross if not isinstance(names, str)):
@@ -217,14 +195,6 @@ def _known(lists: Lists, parts: list[Part], cross: Iterable[Any]) -> tuple[Lists
         max_grade=grade,
     )
     return known, probe
-
-
-def run_homes(survey: Survey) -> np.ndarray:
-    """Return the number of the block of each query, as `evaluate` forms them."""
-    home = np.empty(survey.n_queries, dtype=np.int64)
-    for at, run in enumerate(survey.runs()):
-        home[run] = at
-    return home
 
 
 def balanced_homes(sizes: np.ndarray, n_homes: int) -> np.ndarray:

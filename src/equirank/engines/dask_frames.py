@@ -108,7 +108,7 @@ def _survey(frame: Any, columns: LogColumns, client: Any, against: Any = None) -
     results = compute([*tasks, *facts], client)
     survey = LogSurvey()
     for each in results[:n_parts]:
-        survey.merge_lists(each)
+        survey.add(each)
     codes: dict[str, dict[Any, int]] = {name: {} for name in columns.roles.sensitive}
     both = [survey, *([] if survey.other is None else [survey.other])]
     for own, several in zip(both, results[n_parts:], strict=True):
@@ -151,8 +151,7 @@ def _looked(frame: Any, where: str, columns: LogColumns, n_parts: int) -> tuple[
     if piece.n_rows == 0:
         return ({}, {}), [(np.zeros(0, np.uint64), np.zeros((0, 2), np.int64))] * n_parts
     rows = own.checked(piece, survey=True)
-    survey = LogSurvey()
-    survey.add(ListBlock(rows, np.array([0, piece.n_rows])), len(own.roles.sensitive))
+    survey = LogSurvey.of(ListBlock(rows, np.array([0, piece.n_rows])), len(own.roles.sensitive))
     known = [[*own.labels[name].code, None] for name in own.roles.sensitive]
     named = {
         tuple(labels[code] for labels, code in zip(known, codes, strict=True)): count

@@ -140,10 +140,11 @@ def as_ranking(
 ) -> Ranking:
     """Return the ranking that data states.
 
-    ``columns`` (query, score, relevance, position, sensitive, id) are column names if ``data`` is a
-    file or a frame, arrays if it is None, and must be None if it is a `RankingData` or a `Ranking`,
-    except a model as the score of a `RankingData`. If ``rule`` reads recorded decisions, data
-    without an order are one tie per list. ``more`` are further columns of outcomes.
+    ``columns`` (query, score, relevance, position, sensitive, id; cost and features, if they are
+    wanted) are column names if ``data`` is a file or a frame, arrays if it is None, and must be
+    None if it is a `RankingData` or a `Ranking`, except a model as the score of the first.
+    If ``rule`` reads recorded decisions, data without an order are one tie per list. ``more`` are
+    further columns of outcomes.
     """
     if isinstance(data, (str, os.PathLike)):
         data = data_of_file(data, columns, rule, more, max_groups=max_groups)
@@ -169,8 +170,10 @@ def as_ranking(
     if "score" not in found and "position" not in found and not rule.recorded:
         raise DataError("score or position must be given to define the order, got neither")
     made = as_ranking_data(
+        found.get("features"),
         y=found.get("relevance"),
         qid=found.get("query"),
+        cost=found.get("cost"),
         score=found.get("score"),
         position=found.get("position"),
         sensitive_features=found.get("sensitive"),
@@ -179,6 +182,8 @@ def as_ranking(
         missing_sensitive="unknown",
         max_groups=max_groups,
     )
+    if "feature_names" in found:
+        made = replace(made, feature_names=found["feature_names"])
     if chosen:
         made = replace(made, source=Source(IN_MEMORY, "", made.n_rows, columns=chosen))
     return ordered(made, ties, rule)
@@ -271,7 +276,8 @@ def _from_frame(
     ids: Any = False if given is None else given
     named["score"] = rule.score_column(named["score"], named["position"])
     named["relevance"] = False if named["relevance"] is None else named["relevance"]
-    options: dict[str, Any] = {"features": (), "cost": False, "ids": ids}
+    options: dict[str, Any] = {"features": named.pop("features", ()), "ids": ids}
+    named.setdefault("cost", False)
     options["outcomes"] = [*rule.columns(), *more]
     roles = assign("data", names, sensitive=sensitive, **options, **named)
     found: dict[str, Any] = {role: column(name) for role, name in roles.single.items()}
@@ -279,6 +285,9 @@ def _from_frame(
         found["id"] = found.pop("ids")
     if roles.sensitive:
         found["sensitive"] = {name: column(name) for name in roles.sensitive}
+    if roles.features:
+        found["features"] = np.stack([np.asarray(column(n)) for n in roles.features], axis=1)
+        found["feature_names"] = roles.features
     if roles.outcomes:
         found["outcomes"] = {name: column(name) for name in roles.outcomes}
     chosen = {

@@ -148,6 +148,7 @@ class LogColumns:
             raise DataError("id must name the column of people's ids beside against")
         named = [*(("query", name) for name in self.query), *self.roles.single.items()]
         named += [*(("sensitive", name) for name in self.roles.sensitive), ("id", self.id)]
+        named += [("features", name) for name in self.roles.features]
         for role, name in named:
             existing_column(where, names, role, name)
         return replace(self, paired=True)
@@ -178,9 +179,10 @@ class LogColumns:
         """Return the rows of a piece in one form, or raise for the first bad row.
 
         The record batch has the columns ``q0``, ``q1``, ... (parts of the list label: int64 or
-        text), ``score``, ``position``, ``relevance``, ``against_score``, ``g0``, ``g1``, ... (codes
-        of `labels`), and ``o0``, ... (outcomes as they are). A survey has no scores, positions and
-        outcomes. Rows of two tables have ``id`` (int64 or text) and `SIDE`.
+        text), ``score``, ``position``, ``relevance``, ``against_score``, ``cost``, ``g0``, ``g1``,
+        ... (codes of `labels`), ``x0``, ... (features) and ``o0``, ... (outcomes as they are). A
+        survey has lists, groups and relevance only. Rows of two tables have ``id`` (int64 or text)
+        and `SIDE`, and their survey has positions.
         """
         arrow = require("pyarrow", "data")
         columns: dict[str, Any] = {}
@@ -195,6 +197,8 @@ class LogColumns:
                 columns[role] = self._numbers(piece, role, name)
         for at, name in enumerate(self.roles.sensitive):
             columns[f"g{at}"] = self.labels[name].codes(name, piece)
+        for at, name in enumerate(() if survey else self.roles.features):
+            columns[f"x{at}"] = self._numbers(piece, "features", name)
         for at, name in enumerate(() if survey else self.roles.outcomes):
             known = name in piece.batch.schema.names  # the second of two tables may lack it
             columns[f"o{at}"] = piece.batch.column(name) if known else arrow.nulls(piece.n_rows)
@@ -208,6 +212,8 @@ class LogColumns:
         kind = role
         if role == "against_score":
             kind = "position" if "position" in self.roles.single else "score"
+        elif role == "features":
+            kind = "score"
         try:
             values = piece.numbers(name)
         except CellError as error:
@@ -299,6 +305,8 @@ def columns_of(
     query: Any,
     sensitive: Any,
     outcomes: Sequence[str] = (),
+    cost: Any = False,
+    features: Sequence[str] = (),
     rules: LabelRules | None = None,
     missing_relevance: str = "error",
     id: str | None = None,
@@ -318,9 +326,9 @@ def columns_of(
         names,
         query=False if several else query,
         sensitive=sensitive,
-        features=(),
+        features=list(features),
         outcomes=list(outcomes),
-        cost=False,
+        cost=cost,
         id=False if id is None else id,
         **single,
     )

@@ -13,7 +13,8 @@ from ..core.attribute import Attribute
 from ..core.data import RankingData, counted_anew
 from ..core.environment import progress, require
 from ..core.errors import DataError
-from ..core.inputs import frozen
+from ..core.group_columns import check_split
+from ..core.inputs import frozen, frozen_matrix
 from ..core.list_keys import list_keys
 from ..core.list_samples import MOST_LISTS, ListSample
 from ..core.list_sums import ListSums
@@ -118,17 +119,19 @@ class LogOptions:
         )
         fixed = columns.fixed(survey.labels)
         plan = self.plan_of(known, where)
-        others, refused = None, ""
+        others, refused, grade = None, "", 0.0
         if survey.other is not None:
             if not survey.shared:
                 raise DataError("against must share at least one list with data, got none")
             others = survey.other.groups(columns, f"{where}, against", self.max_groups)
             refused = "" if survey.same_lists else OTHER_LISTS
+            grade = max(survey.other.grades, default=0.0)
             cut = self.compared_cut(survey.cut, where)
             plan = plan.unchanged if refused else replace(plan, changed=True, cut=cut)
         return LogMeasure(
-            fixed, groups, plan, self.rows, self.max_list_rows, self.per_list, others, refused
-        )
+            fixed, groups, plan, self.rows, self.max_list_rows, self.per_list, others, refused,
+            grade,
+        )  # fmt: skip
 
     def compared_cut(self, cut: int | None, where: str) -> int | None:
         """Return the number of positions that are compared with another ranking; None for all.
@@ -149,7 +152,7 @@ class LogOptions:
         """Return the plan of surveyed data, or that of earlier sums with the groups of both."""
         if self.like is None:
             metrics = _bound(self.plan["metrics"], self.protected, known.groups)
-            return SumsPlan.of(known, **dict(self.plan) | {"metrics": metrics})
+            return check_split(SumsPlan.of(known, **dict(self.plan) | {"metrics": metrics}))
         plan = self.like.plan
         given = {
             "relevance": (plan.relevance, known.grades is not None),
@@ -210,6 +213,8 @@ class LogMeasure:
         The group of each label in the second of two tables; None if there is one table.
     refused : str
         Why no change of people between two tables is claimed, as far as the survey found.
+    max_grade : float
+        The largest relevance of the second of two tables.
     """
 
     columns: LogColumns
@@ -220,6 +225,7 @@ class LogMeasure:
     per_list: PerList | None = None
     others: Groups | None = None
     refused: str = ""
+    max_grade: float = 0.0
 
     def data(self, block: ListBlock, groups: Groups | None = None) -> RankingData:
         """Return a block as data with the groups of the survey, or of that of a second table."""
@@ -231,10 +237,10 @@ class LogMeasure:
             return frozen(rows.column(name).to_numpy()) if name in names else None
 
         position = numbers("position")
-        y = numbers("relevance")
+        features = [rows.column(f"x{at}").to_numpy() for at in range(len(roles.features))]
         return RankingData(
-            None,
-            y,
+            frozen_matrix(np.stack(features, axis=1)) if features else None,
+            numbers("relevance"),
             frozen(block.offsets),
             self._labels(block),
             {
@@ -244,10 +250,12 @@ class LogMeasure:
                 )
                 for at, name in enumerate(roles.sensitive)
             },
+            cost=numbers("cost"),
             ids=frozen(rows.column("id").to_numpy(zero_copy_only=False)) if "id" in names else None,
             score=numbers("score"),
             position=None if position is None else counted_anew(position, block.offsets),
-            max_grade=0.0 if y is None else float(y.max()),
+            feature_names=roles.features or None,
+            max_grade=self.plan.max_grade if groups is self.groups else self.max_grade,
             outcomes={
                 name: frozen(rows.column(f"o{at}").to_numpy(zero_copy_only=False))
                 for at, name in enumerate(roles.outcomes)
@@ -547,8 +555,10 @@ def _watched(
 def _add_blocks(
     survey: LogSurvey, batches: Iterable[Any], columns: LogColumns, options: LogOptions
 ) -> None:
-    for block in whole_lists(batches, rows=options.rows, max_list_rows=options.max_list_rows):
-        survey.add(block, len(columns.roles.sensitive))
+    blocks = whole_lists(batches, rows=options.rows, max_list_rows=options.max_list_rows)
+    n_attributes = len(columns.roles.sensitive)
+    for part in _threaded(lambda block: LogSurvey.of(block, n_attributes), blocks, options.n_jobs):
+        survey.add(part)
     survey.labels = {name: list(labels.code) for name, labels in columns.labels.items()}
     if survey.other is not None:
         survey.other.labels = survey.labels

@@ -104,21 +104,45 @@ class LogSurvey:
         """Number of lists."""
         return sum(self.lengths.values())
 
-    def add(self, block: ListBlock, n_attributes: int) -> None:
-        """Add a block of whole lists; those of two tables are counted apart."""
+    @classmethod
+    def of(cls, block: ListBlock, n_attributes: int) -> "LogSurvey":
+        """Return the counts of a block of whole lists, without labels.
+
+        Those of two tables are counted apart.
+        """
         if SIDE in block.rows.schema.names:
             first, second, n = block.sides(SIDE)
-            self.other = LogSurvey() if self.other is None else self.other
+            survey, other = (cls._of_table(each, n_attributes) for each in (first, second))
             both = (n > 0).all(axis=1)
-            self.add_pairs(int(both.sum()), int(n[both, 1].sum()))
+            survey.other = other
+            survey.add_pairs(int(both.sum()), int(n[both, 1].sum()))
             if "position" in first.rows.schema.names and first.n_lists:
                 shown = first.rows.column("position").to_numpy() > 0
-                self.add_shown(np.add.reduceat(shown, first.offsets[:-1]), np.diff(first.offsets))
-            for survey, own in ((self, first), (self.other, second)):
-                if own.n_lists:
-                    survey._count(own, n_attributes)
-        else:
-            self._count(block, n_attributes)
+                survey.add_shown(np.add.reduceat(shown, first.offsets[:-1]), np.diff(first.offsets))
+            return survey
+        return cls._of_table(block, n_attributes)
+
+    @classmethod
+    def _of_table(cls, block: ListBlock, n_attributes: int) -> "LogSurvey":
+        if block.n_lists == 0:
+            return cls()
+        lengths, counts = np.unique(np.diff(block.offsets), return_counts=True)
+        found = cls(Counter(dict(zip(lengths.tolist(), counts.tolist(), strict=True))))
+        found.combinations.update(_combinations(block.rows, n_attributes))
+        if "relevance" in block.rows.schema.names:
+            found.add_grades(_counted(block.rows.column("relevance").to_numpy()))
+        return found
+
+    def add(self, other: "LogSurvey") -> None:
+        """Add the counts of further lists, whose labels have the same codes."""
+        self.lengths.update(other.lengths)
+        self.combinations.update(other.combinations)
+        self.add_grades(other.grades)
+        if other.other is not None:
+            self.other = LogSurvey() if self.other is None else self.other
+            self.other.add(other.other)
+            self.add_pairs(other.shared, other.shared_rows)
+            self.shown, self.hidden = max(self.shown, other.shown), self.hidden or other.hidden
 
     def add_pairs(self, shared: int, rows: int) -> None:
         """Add lists that two tables have, and their rows in the second."""
@@ -129,22 +153,6 @@ class LogSurvey:
         """Add how many people some lists of the first of two tables show, and have."""
         self.shown = max(self.shown, int(shown.max(initial=0)))
         self.hidden |= bool((shown < sizes).any())
-
-    def merge_lists(self, part: "LogSurvey") -> None:
-        """Add the numbers of further lists: their lengths, and those of two tables."""
-        self.lengths.update(part.lengths)
-        if part.other is not None:
-            self.other = LogSurvey() if self.other is None else self.other
-            self.other.lengths.update(part.other.lengths)
-            self.add_pairs(part.shared, part.shared_rows)
-            self.shown, self.hidden = max(self.shown, part.shown), self.hidden or part.hidden
-
-    def _count(self, block: ListBlock, n_attributes: int) -> None:
-        lengths, counts = np.unique(np.diff(block.offsets), return_counts=True)
-        self.lengths.update(dict(zip(lengths.tolist(), counts.tolist(), strict=True)))
-        self.combinations.update(_combinations(block.rows, n_attributes))
-        if "relevance" in block.rows.schema.names:
-            self.add_grades(_counted(block.rows.column("relevance").to_numpy()))
 
     def add_grades(self, grades: Mapping[float, int]) -> None:
         """Add numbers of rows of each relevance; too many different ones are an error."""

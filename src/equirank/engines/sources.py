@@ -1,9 +1,8 @@
 """list_sums: per-list sums of data of any kind: in memory, files, DuckDB, Dask and Spark."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from inspect import signature
 from typing import Annotated, Any, Literal, Unpack
 
@@ -91,7 +90,15 @@ class SumsKeywords(ColumnKeywords, DecisionKeywords, ReferenceKeywords, OrderKey
     Parameters
     ----------
     metrics : metric, string, or a list of them, optional
-        Further metrics.
+        Further metrics. With them ``sensitive`` may be omitted: the sums can then be evaluated, but
+        not audited.
+    by, control : str or sequence of str, optional
+        Split the metrics that are sums over items by this attribute, within the groups of the
+        second, as in `evaluate`.
+    cost : str or array-like, optional
+        The column of costs, for metrics that read them.
+    features : sequence of str or array-like, optional
+        The columns of features, for metrics that read them.
     protected : str, sequence of str or mapping, optional
         Protected groups, such as ``"sex=female"``, if further metrics compare them with everyone
         else. All other sums are those of every group.
@@ -136,6 +143,10 @@ class SumsKeywords(ColumnKeywords, DecisionKeywords, ReferenceKeywords, OrderKey
     """
 
     metrics: Any
+    by: Any
+    control: Any
+    cost: Any
+    features: Any
     protected: Any
     cross: Annotated[bool, Default(True)]
     scored: Annotated[bool, Default(False)]
@@ -201,7 +212,10 @@ def list_sums(data: Any = None, **given: Unpack[SumsKeywords]) -> ListSums:
 
 @dataclass(frozen=True, eq=False)
 class LogRequest:
-    """What a caller wants of a log: columns, decisions, and how it is read and measured."""
+    """What a caller wants of a log: columns, decisions, and how it is read and measured.
+
+    ``read`` has the columns of costs and features, those that are given.
+    """
 
     columns: Mapping[str, Any]
     rule: DecisionRule
@@ -211,6 +225,7 @@ class LogRequest:
     against_score: Any = None
     against: Any = None
     id: Any = None
+    read: Mapping[str, Any] = field(default_factory=dict)
 
     def columns_in(self, where: str, names: Sequence[str], *, cleaned: bool) -> LogColumns:
         """Return the columns of a log by role."""
@@ -227,6 +242,7 @@ class LogRequest:
             rules=self.file.label_rules if cleaned else None,
             missing_relevance=self.missing_relevance,
             id=self.id,
+            **self.read,
             **given,
         )
         ordered = "score" in found.roles.single or "position" in found.roles.single
@@ -234,8 +250,7 @@ class LogRequest:
             raise DataError("score or position must be given to define the order, got neither")
         if not ordered and self.against is not None:
             raise DataError("against must be None for data without score or position")
-        if not found.roles.sensitive:
-            raise DataError("sensitive must name at least one attribute, got none")
+        check_attributes(found.roles.sensitive, self.options)
         return found
 
     def against_of(self, kind: str, known: Callable[[Any], bool]) -> Any:
@@ -245,6 +260,15 @@ class LogRequest:
                 f"against must be of the kind of data ({kind}), got {type(self.against).__name__}"
             )
         return self.against
+
+
+def check_attributes(names: Collection[str], options: LogOptions) -> None:
+    """Raise if there are neither attributes nor metrics to be measured."""
+    wanted = options.like.plan.metrics if options.like is not None else options.plan["metrics"]
+    if not names and not wanted:
+        raise DataError(
+            "sensitive must name at least one attribute if there are no metrics, got none"
+        )
 
 
 def sums_with_source(data: Any, given: Mapping[str, Any]) -> tuple[ListSums, Source | None]:
@@ -326,7 +350,8 @@ DEFAULTS = {name: each.default for name, each in signature(list_sums).parameters
 def _request(data: Any, given: Mapping[str, Any]) -> tuple[Any, LogRequest]:
     """Return what is wanted of data, after the arrays of decisions if they are given as such."""
     choose("missing_relevance", given["missing_relevance"], ("error", "irrelevant"))
-    names = ("metrics", "protected", "cross", "ties", "random_state", "reference", "scored")
+    names = ["metrics", "protected", "cross", "ties", "random_state", "reference", "scored"]
+    names += ["by", "control"]
     planned = chosen_keywords(DecisionKeywords, given) | {name: given[name] for name in names}
     like: ListSums | None = given["like"]
     rule, outcomes, plan = _planned(data, planned, like)
@@ -346,7 +371,19 @@ def _request(data: Any, given: Mapping[str, Any]) -> tuple[Any, LogRequest]:
     file = FileOptions(**{name: given[name] for name in ("unknown", "labels", "keep_labels")})
     columns = chosen_keywords(ColumnKeywords, given)
     second = {name: given[name] for name in ("against_score", "against", "id")}
-    return outcomes, LogRequest(columns, rule, given["missing_relevance"], options, file, **second)
+    read, missing = _read_by_metrics(given, options), given["missing_relevance"]
+    return outcomes, LogRequest(columns, rule, missing, options, file, **second, read=read)
+
+
+def _read_by_metrics(given: Mapping[str, Any], options: LogOptions) -> dict[str, Any]:
+    """Return the columns of costs and features; those that no metric reads are an error."""
+    read = {name: given[name] for name in ("cost", "features") if given[name] is not None}
+    metrics = options.like.plan.metrics if options.like is not None else options.plan["metrics"]
+    several = parse_metrics(list(metrics)) if metrics else []
+    for name in read:
+        if not any(name in metric.needs for metric in several):
+            raise DataError(f"{name} must be omitted without a metric that reads it")
+    return read
 
 
 def _compared_with(
@@ -383,7 +420,8 @@ def _planned(
         raise DataError("protected must be omitted without metrics that use it")
     plan = {"k": given["k"], "cross": given["cross"], "metrics": metrics, "ties": given["ties"]}
     plan |= {"rule": rule, "seed": as_seed(given["random_state"]), "scored": given["scored"]}
-    return rule, outcomes, plan | {"reference": given["reference"]}
+    split = {"by": given["by"], "control": given["control"]}
+    return rule, outcomes, plan | split | {"reference": given["reference"]}
 
 
 def _refuse_where(where: Mapping[str, Any], *allowed: str) -> None:
@@ -434,23 +472,25 @@ def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, Source | None]:
         return replace(sums, sources=digests), source
     if len(several) > 1:
         raise DataError(f"several files must be Parquet or Arrow, got {os.fspath(several[0])}")
-    read = partial(
-        data_of_file,
-        missing_relevance=request.missing_relevance,
-        max_groups=request.options.max_groups,
-        unknown=request.file.unknown,
-        labels=request.file.labels,
-        keep_labels=request.file.keep_labels,
-    )
+    options: dict[str, Any] = {
+        "missing_relevance": request.missing_relevance,
+        "max_groups": request.options.max_groups,
+        "unknown": request.file.unknown,
+        "labels": request.file.labels,
+        "keep_labels": request.file.keep_labels,
+        **request.read,
+    }
     named = dict(request.columns) | {"id": request.id}
     more = [] if request.against_score is None else [request.against_score]
-    data = read(several[0], named, request.rule, more)
+    data = data_of_file(several[0], named, request.rule, more, **options)
     other = request.against
     if isinstance(other, (str, os.PathLike)):
-        other = read(other, named, NO_RULE)
+        other = data_of_file(other, named, NO_RULE, **options)
     elif other is not None:
-        other = _ranking_of(other, request, columns_against(other, named))
-    empty = replace(request, columns=dict.fromkeys(request.columns), against=other, id=None)
+        other = _ranking_of(other, request, columns_against(other, {**named, **request.read}))
+    empty = replace(
+        request, columns=dict.fromkeys(request.columns), against=other, id=None, read={}
+    )
     sums = _of_memory(data, empty, {}, None)
     read_from = data.source
     return replace(sums, sources=() if read_from is None else (read_from.sha256,)), read_from
@@ -473,12 +513,11 @@ def _of_memory(data: Any, request: LogRequest, where: Mapping[str, Any], outcome
     if not isinstance(data, RankingData):
         refuse_label_options(request.file)
     options = request.options
-    columns = dict(request.columns) | {"id": request.id, "outcomes": outcomes}
+    columns = dict(request.columns) | {"id": request.id, "outcomes": outcomes, **request.read}
     other = request.against_score
     named = (other,) if isinstance(other, str) else ()
     ranking = _ranking_of(data, request, columns, request.rule, named)
-    if not ranking.data.sensitive:
-        raise DataError("sensitive must name at least one attribute, got none")
+    check_attributes(ranking.data.sensitive, options)
     scored = options.like is None and bool(options.plan.get("scored"))
     plan = options.plan_of(Survey.of(ranking.data, scored), "data")
     before = None if other is None else before_of_scores(ranking, other, plan)

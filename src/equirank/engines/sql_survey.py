@@ -52,12 +52,13 @@ def survey_table(
     merit = columns.roles.single.get("relevance")
     if merit is not None:
         grade = quoted(merit)
-        found = run(
-            f"SELECT {grade}, COUNT(*) AS n FROM {sides[0][1]} GROUP BY {grade} "
-            f"LIMIT {MOST_GRADES + 1}"
-        )
-        # A missing relevance is 0, or an error when rows are read.
-        survey.add_grades(_grades(found))
+        for each, rows in sides:
+            found = run(
+                f"SELECT {grade}, COUNT(*) AS n FROM {rows} GROUP BY {grade} "
+                f"LIMIT {MOST_GRADES + 1}"
+            )
+            # A missing relevance is 0, or an error when rows are read.
+            each.add_grades(_grades(found))
     score = columns.roles.single.get("score")
     if scored and score is not None:
         middle = run(f"SELECT MEDIAN({quoted(score)}) AS middle FROM {sides[0][1]}")[0][0]

@@ -1,12 +1,8 @@
-"""Blocks of whole queries: their metric values, and how blocks are joined to one evaluation.
-
-Values per query are concatenated, and so are the pools of permuted values for the tests. A block
-that is one of the runs of `RankingData.query_blocks` draws the same permutations as the whole data
-does for these queries, so the parts of a large data set give the same numbers as the whole.
-"""
+"""Metric values of all queries, by group if asked, and their tests by permuted groups."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,19 +16,19 @@ from .random import as_seed
 from .ranking import Ranking
 from .slots import Slots
 from .sums_plan import n_twins_of
-from .twins import twin_means
+from .twins import column_means, twin_means
 
 __all__ = [
     "ByGroup",
     "Measures",
-    "QueryBlock",
+    "QueryValues",
     "Split",
     "difference",
-    "join_blocks",
-    "measure_block",
+    "measure_queries",
     "nan_extreme",
     "permutation_test",
     "ratio",
+    "split_twins",
     "spread",
 ]
 
@@ -108,6 +104,17 @@ class ByGroup(Metric):
             return columns
         above, below = np.split(columns, 2, axis=-1)
         return divide(above, below)
+
+    def group_values(self, columns: np.ndarray, n_strata: int) -> np.ndarray:
+        """Return the values of the groups in each stratum, without those of whole strata."""
+        table = self.quotients(columns).reshape(*columns.shape[:-1], n_strata, -1)
+        return table[..., :-1]
+
+    def p_value(
+        self, sums: inference.TwinSums, n_strata: int, rng: np.random.Generator, n_draws: int
+    ) -> np.ndarray:
+        """Return the p-value of each stratum from many queries and their relabellings."""
+        return sums.p_value(partial(self.group_values, n_strata=n_strata), spread, rng, n_draws)
 
     def summarize(
         self, values: Values, counts: np.ndarray | None = None
@@ -201,8 +208,8 @@ def _key(names: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class QueryBlock:
-    """Values of some whole queries, and pools of their values under permuted groups.
+class QueryValues:
+    """Values of all queries, and pools of their values under permuted groups.
 
     Attributes
     ----------
@@ -212,9 +219,10 @@ class QueryBlock:
         Of each metric.
     pools : list of ndarray or None
         Of each metric that compares groups (draws x queries x tested columns); with more than
-        2,048 queries, the mean over relabellings of each query instead.
-    exact : bool
-        Whether the pools contain every arrangement of the whole data.
+        2,048 queries, the means over relabellings of each query instead, of metrics by group with
+        one column for each of theirs.
+    exact : list of bool
+        Whether the pools contain every arrangement.
     """
 
     qids: np.ndarray
@@ -223,15 +231,10 @@ class QueryBlock:
     exact: list[bool]
 
 
-def measure_block(
-    measures: Measures,
-    ranking: Ranking,
-    n_permutations: int,
-    random_state: Any,
-    *,
-    whole: inference.Whole | None = None,
-) -> QueryBlock:
-    """Compute the values of a ranking of some queries: all of them, or a run of ``whole``."""
+def measure_queries(
+    measures: Measures, ranking: Ranking, n_permutations: int, random_state: Any
+) -> QueryValues:
+    """Compute the values of a ranking, and those under permuted groups for the tests."""
     metrics, data = measures.everything, ranking.data
     values = measure(metrics, ranking)
     for metric, value in zip(measures.chosen, values, strict=False):
@@ -243,20 +246,19 @@ def measure_block(
         for at, metric in enumerate(metrics)
         if isinstance(metric, (GroupMetric, ByGroup)) and n_permutations > 0
     ]
-    n_queries = data.n_queries if whole is None else whole.n_queries
-    if n_queries > inference.MANY_QUERIES and ranking.n_draws == 1:
+    if data.n_queries > inference.MANY_QUERIES and ranking.n_draws == 1:
+        seed, n_twins = as_seed(random_state), n_twins_of(data.n_queries)
         few = [(at, metric) for at, metric in tested if isinstance(metric, GroupMetric)]
-        seed = as_seed(random_state)
-        means = twin_means([metric for _, metric in few], ranking, n_twins_of(n_queries), seed)
-        for (at, _), mean in zip(few, means, strict=True):
+        means = twin_means([metric for _, metric in few], ranking, n_twins, seed)
+        split = [(at, metric) for at, metric in tested if isinstance(metric, ByGroup)]
+        means += split_twins([metric for _, metric in split], ranking, n_twins, seed)
+        for (at, _), mean in zip([*few, *split], means, strict=True):
             pools[at] = mean
-        tested = [(at, metric) for at, metric in tested if isinstance(metric, ByGroup)]
+        tested = []
     for by, control in dict.fromkeys((m.by, getattr(m, "control", None)) for _, m in tested):
         some = [(at, m) for at, m in tested if (m.by, getattr(m, "control", None)) == (by, control)]
         strata = None if control is None else data.attribute(control).codes
-        plan = inference.PermutationPlan(
-            data, data.attribute(by).codes, strata, n_permutations, whole
-        )
+        plan = inference.PermutationPlan(data, data.attribute(by).codes, strata, n_permutations)
         parts: dict[int, list[tuple[slice, np.ndarray]]] = {at: [] for at, _ in some}
         for queries, labels in plan.draws(random_state):
             for at, metric in some:
@@ -264,43 +266,40 @@ def measure_block(
                 parts[at].append((queries, tested_columns(metric, drawn)))
         for at, _ in some:
             pools[at], exact[at] = plan.pool(parts[at]), plan.exact
-    return QueryBlock(data.qids, values, pools, exact)
+    return QueryValues(data.qids, values, pools, exact)
 
 
-def join_blocks(blocks: Sequence[QueryBlock]) -> QueryBlock:
-    """Concatenate blocks in the order of their queries in the whole data."""
-    if len(blocks) == 1:
-        return blocks[0]
-    values = []
-    for parts in zip(*(block.values for block in blocks), strict=True):
-        groups = None if parts[0].groups is None else np.concatenate([p.groups for p in parts])
-        values.append(Values(np.concatenate([p.value for p in parts]), groups, parts[0].labels))
-    pools = [
-        None if parts[0] is None else np.concatenate(parts, axis=min(1, parts[0].ndim - 1))
-        for parts in zip(*(block.pools for block in blocks), strict=True)
-    ]
-    qids = [block.qids for block in blocks]
-    text = len({part.dtype.kind for part in qids}) > 1
-    joined = np.concatenate([part.astype(object) for part in qids] if text else qids)
-    return QueryBlock(joined, values, pools, blocks[0].exact)
+def split_twins(
+    metrics: Sequence[ByGroup], ranking: Ranking, n_twins: int, seed: int
+) -> list[np.ndarray]:
+    """Return the means of the columns of metrics by group over relabellings of each query.
+
+    The metrics have one attribute and one control.
+    """
+    if not metrics:
+        return []
+    by, control = metrics[0].by, metrics[0].control
+    return column_means(metrics, ranking, by, control, n_twins, seed, tested_columns)
 
 
 def permutation_test(
-    measures: Measures, block: QueryBlock, at: int, n_permutations: int, random_state: Any
+    measures: Measures, found: QueryValues, at: int, n_permutations: int, random_state: Any
 ) -> Any:
     """Return the p-value and the draws of the permutation test; NaN and None without groups."""
-    pool, metric = block.pools[at], measures.everything[at]
+    pool, metric = found.pools[at], measures.everything[at]
     if pool is None:
         return float("nan"), None
     if pool.ndim == 1:
         sign = 1.0 if metric.direction == "lower" else -1.0
-        return inference.twin_p(block.values[at].value, pool, sign), None
+        return inference.twin_p(found.values[at].value, pool, sign), None
+    observed, rng = tested_columns(metric, found.values[at]), inference.pool_generator(random_state)
+    if pool.ndim == 2 and isinstance(metric, ByGroup):
+        sums = inference.TwinSums.of(observed, pool)
+        return metric.p_value(sums, measures.n_strata, rng, n_permutations), None
     statistic: Any = _only_column
     if isinstance(metric, ByGroup):
         statistic = _Spread(metric, measures.n_strata)
-    observed = tested_columns(metric, block.values[at])
-    rng = inference.pool_generator(random_state)
-    return inference.permutation_p(observed, pool, block.exact[at], statistic, rng, n_permutations)
+    return inference.permutation_p(observed, pool, found.exact[at], statistic, rng, n_permutations)
 
 
 def tested_columns(metric: Metric, values: Values) -> np.ndarray:
@@ -322,5 +321,4 @@ class _Spread:
     n_strata: int
 
     def __call__(self, means: np.ndarray) -> np.ndarray:
-        table = self.metric.quotients(means).reshape(*means.shape[:-1], self.n_strata, -1)
-        return spread(table[..., :-1])
+        return spread(self.metric.group_values(means, self.n_strata))
