@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from equirank import as_ranking_data, audit, evaluate
 from equirank.core.closed_shuffles import ClosedShuffles, ClosedValues
@@ -123,39 +124,44 @@ def given(n_simulations):
         )
 
 
-def split(n_simulations):
-    """Print the shares of small p-values of metrics by group that labels do not affect.
+#: Metrics that are split by group.
+SPLIT = ["NDCG@10", "Precision@5", "AverageRank", "Recall@5"]
 
-    In the second half of the lists group g is frequent and scores say nothing of relevance, so that
-    groups differ by their lists alone.
-    """
-    names = ["NDCG@10", "Precision@5", "AverageRank", "Recall@5"]
-    print(f"shares of p <= .05 / .01 of {', '.join(names)} by group, and within strata")
+
+def split(n_simulations):
+    """Print the shares of small p-values of metrics by group that labels do not affect."""
+    print(f"shares of p <= .05 / .01 of {', '.join(SPLIT)} by group, then within strata")
     for lists, n_twins in ((2_100, 1), (2_100, 5), (2_100, 95)):
-        found = []
-        for run in range(n_simulations):
-            rng = np.random.default_rng([4713, n_twins, run])
-            size = rng.integers(4, 20, lists)
-            n, late = int(size.sum()), np.repeat(np.arange(lists) > lists // 2, size)
-            y, noise = rng.integers(0, 3, n), rng.normal(size=n)
-            people = {"g": rng.random(n) < np.where(late, 0.6, 0.2), "s": rng.random(n) < 0.5}
-            data = as_ranking_data(
-                y=y, qid=np.repeat(np.arange(lists), size), score=noise + y * ~late,
-                sensitive_features={name: np.where(v, "a", "b") for name, v in people.items()},
-            )  # fmt: skip
-            p = []
-            for options in ({"by": "g"}, {"by": "g", "control": "s"}):
-                plan = SumsPlan.of(Survey.of(data), metrics=names, cross=False, seed=run, **options)
-                sums = sum_data(data, replace(plan, n_twins=n_twins))
-                p += [split_of(name, sums, None, 999, run).p_value[0] for name in names]
-            found.append(p)
-        table = np.array(found)
+        jobs = (delayed(_split_p)(lists, n_twins, run) for run in range(n_simulations))
+        table = np.array(Parallel(n_jobs=-1)(jobs))
         words = [f"{(p <= 0.05).mean():.3f}/{(p <= 0.01).mean():.4f}" for p in table.T]
         error = 3 * np.sqrt(0.05 * 0.95 / len(table)), 3 * np.sqrt(0.01 * 0.99 / len(table))
         print(
             f"{lists} lists, {n_twins} relabellings: {', '.join(words)} (limits "
             f"{0.05 + error[0]:.3f}/{0.01 + error[1]:.4f})"
         )
+
+
+def _split_p(lists, n_twins, run):
+    """Return p-values where groups differ by their lists alone.
+
+    In the second half of the lists group a is frequent, and scores do not depend on relevance.
+    """
+    rng = np.random.default_rng([4713, n_twins, run])
+    size = rng.integers(4, 20, lists)
+    n, late = int(size.sum()), np.repeat(np.arange(lists) > lists // 2, size)
+    y, noise = rng.integers(0, 3, n), rng.normal(size=n)
+    people = {"g": rng.random(n) < np.where(late, 0.6, 0.2), "s": rng.random(n) < 0.5}
+    data = as_ranking_data(
+        y=y, qid=np.repeat(np.arange(lists), size), score=noise + y * ~late,
+        sensitive_features={name: np.where(v, "a", "b") for name, v in people.items()},
+    )  # fmt: skip
+    found = []
+    for options in ({"by": "g"}, {"by": "g", "control": "s"}):
+        plan = SumsPlan.of(Survey.of(data), metrics=SPLIT, cross=False, seed=run, **options)
+        sums = sum_data(data, replace(plan, n_twins=n_twins))
+        found += [split_of(name, sums, None, 999, run).p_value[0] for name in SPLIT]
+    return found
 
 
 def _closed_p(sums, name, n_values, **options):

@@ -56,7 +56,7 @@ __all__ = [
 Given = TypeVar("Given")
 Made = TypeVar("Made")
 #: Most rows of a block, and bytes that a row needs while it is measured.
-BLOCK_ROWS, ROW_BYTES = 1 << 17, 400
+BLOCK_ROWS, ROW_BYTES = 1 << 18, 400
 #: Bytes of rows that are held at once, unless the caller says otherwise.
 MEMORY = 1 << 30
 
