@@ -188,7 +188,7 @@ def test_saving_and_predicting(client, tmp_path):
         frame[FEATURES], frame["y"], qid=frame["qid"], sensitive_features=frame["sex"]
     )
     wanted = equirank.evaluate(ranking, "NDCG@10, RND", n_boot=0)
-    assert found.to_json() == wanted.to_json()
+    np.testing.assert_allclose(found.summary()["value"], wanted.summary()["value"], atol=1e-12)
     assert ranker.rank(frame[FEATURES], qid=frame["qid"]).n_draws == 1
 
 

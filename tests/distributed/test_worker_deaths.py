@@ -104,7 +104,7 @@ MOMENTS = [
     (fit, "equirank.distributed.tree_growth._cost_mean"),
     (fit, f"{FIT}.Plan.wait"),
     (fit, f"{FIT}.watch"),
-    (evaluated, "equirank.distributed.frame_evaluation.survey"),
+    (evaluated, "equirank.engines.dask_frames.compute"),
     (audited, "equirank.engines.log_sums.LogOptions.measure"),
 ]
 

@@ -149,7 +149,7 @@ class TwinSums:
         chance = mean - divide(d, n_d)
         used = n_d > 0
         covariance = self.products[np.ix_(used, used)] / np.outer(n_d[used], n_d[used])
-        # the symmetric root: unlike others it depends on the covariance alone, which may be singular
+        # the symmetric root depends on the covariance alone, which may be singular
         size, directions = np.linalg.eigh(covariance)
         root = (directions * np.sqrt(np.maximum(size, 0.0))) @ directions.T
         drawn = np.full((n_draws, len(mean)), np.nan)
