@@ -9,6 +9,7 @@ from typer.testing import CliRunner
 
 from equirank.cli import sums as sums_command
 from equirank.cli.app import app
+from equirank.io.files import file_digest
 
 PEOPLE = ["--sensitive", "sex", "--relevance", "y"]
 
@@ -153,6 +154,8 @@ def test_two_logs_are_compared_like_two_files(days):
                 told = run(*words, *few, "found.json")
                 assert told.exit_code == 0, told.output
                 result = json.loads((days / "found.json").read_text())
+                digests = [file_digest(days / f"{each}.{kind}") for each in ("new", other)]
+                assert all(digest in json.dumps(result["provenance"]) for digest in digests)
                 facts, wanted = result["facts"]["against"], 40 - (other == "fewer")
                 assert (facts["n_queries"], facts["shared_queries"]) == (wanted, wanted)
                 if "stored" not in name:

@@ -102,7 +102,10 @@ def audit_sums(
         before = sums.kept.before(plan.data) if plan.sums is None else None
         against = Other(against_title, before, sums.refused, sums)
     heading = chosen_keywords(HeadingKeywords, given)
-    provenance = Provenance.given(**heading).with_inputs(ties=made.ties, sums=list(sums.sources))
+    digests = {"sums": list(sums.sources)}
+    if sums.against_sources:
+        digests["against"] = list(sums.against_sources)
+    provenance = Provenance.given(**heading).with_inputs(ties=made.ties, **digests)
     return audit_planned(
         plan, rules=rules, metrics=wanted, provenance=provenance, title=given["title"],
         against=against, second=second, unpaired_title=unpaired_title, profile=given["profile"],

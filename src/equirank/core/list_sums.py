@@ -69,6 +69,8 @@ class ListSums:
         Sums over some people of each list, as `SumsPlan.views` names them.
     refused : str
         Why no change of people since another ranking is claimed; empty otherwise.
+    against_sources : tuple of str
+        Digests of the files of the other ranking.
 
     Examples
     --------
@@ -93,6 +95,7 @@ class ListSums:
     sources: tuple[str, ...] = field(default=())
     views: dict[View, SumsView] = field(default_factory=dict)
     refused: str = ""
+    against_sources: tuple[str, ...] = field(default=())
 
     @property
     def paired(self) -> bool:
@@ -317,6 +320,7 @@ def _added(a: ListSums, b: ListSums, sampled: bool = True) -> ListSums:
     found = ListSums(
         plan, a.n_rows + b.n_rows, a.n_lists + b.n_lists, sums, lengths, people, a.kept, rare,
         a.extremes, moved, (*a.sources, *b.sources), add_views(a.views, b.views), a.refused,
+        tuple(dict.fromkeys([*a.against_sources, *b.against_sources])),
     )  # fmt: skip
     return _sampled(found, [(b.kept, b.extremes)]) if sampled else found
 

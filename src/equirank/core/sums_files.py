@@ -63,6 +63,7 @@ def _write(sums: ListSums, folder: Path) -> None:
         "people": [[*vector, count] for vector, count in sorted(sums.people.items())],
         "sources": list(sums.sources),
         "refused": sums.refused,
+        "against_sources": list(sums.against_sources),
         "shapes": shapes,
         "views": [{"view": list(v), "lengths": s.lengths.tolist()} for v, s in sums.views.items()],
     }
@@ -200,6 +201,7 @@ def _read(folder: Path, stored: dict[str, Any], plan: SumsPlan) -> ListSums:
         tuple(stored["sources"]),
         _read_views(folder, stored),
         stored.get("refused", ""),
+        tuple(stored.get("against_sources", ())),
     )
 
 

@@ -456,20 +456,20 @@ def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, Source | None]:
     several = data if isinstance(data, (list, tuple)) else [data]
     paths = arrow_paths(data)
     if paths is not None:
-        stream = open_files(paths)
-        second, whole = _second_files(request), stream.name
-        columns = _columns_of(request, stream.name, stream, second, cleaned=True)
-        stream = stream if second is None else paired_streams(stream, second)
+        first, second = open_files(paths), _second_files(request)
+        columns = _columns_of(request, first.name, first, second, cleaned=True)
+        stream = first if second is None else paired_streams(first, second)
         sums, measure = sum_stream(stream, columns, request.options)
-        digests = tuple(file_digest(path) for path in paths)
-        name = whole if len(paths) > 1 else paths[0].name
+        digests = tuple(map(file_digest, paths))
+        before = () if second is None else tuple(map(file_digest, second.paths))
+        name = first.name if len(paths) > 1 else paths[0].name
         how = {"format": "Parquet" if paths[0].suffix.lower() in PARQUET else "Arrow"}
         groups = measure.groups
         source = Source(
             name, digests[0] if len(digests) == 1 else "", sums.n_rows, how,
             columns.record(), groups.record, groups.remarks,
         )  # fmt: skip
-        return replace(sums, sources=digests), source
+        return replace(sums, sources=digests, against_sources=before), source
     if len(several) > 1:
         raise DataError(f"several files must be Parquet or Arrow, got {os.fspath(several[0])}")
     options: dict[str, Any] = {
@@ -491,9 +491,12 @@ def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, Source | None]:
     empty = replace(
         request, columns=dict.fromkeys(request.columns), against=other, id=None, read={}
     )
-    sums = _of_memory(data, empty, {}, None)
-    read_from = data.source
-    return replace(sums, sources=() if read_from is None else (read_from.sha256,)), read_from
+    return _of_memory(data, empty, {}, None), data.source
+
+
+def _digest(data: RankingData) -> tuple[str, ...]:
+    """Return the digest of the file that data were read from, if they were."""
+    return () if data.source is None or not data.source.sha256 else (data.source.sha256,)
 
 
 def _second_files(request: LogRequest) -> ArrowStream | None:
@@ -521,13 +524,16 @@ def _of_memory(data: Any, request: LogRequest, where: Mapping[str, Any], outcome
     scored = options.like is None and bool(options.plan.get("scored"))
     plan = options.plan_of(Survey.of(ranking.data, scored), "data")
     before = None if other is None else before_of_scores(ranking, other, plan)
+    digests: dict[str, Any] = {"sources": _digest(ranking.data)}
     if request.against is not None:
         theirs = _ranking_of(request.against, request, columns_against(request.against, columns))
         before, plan = _paired(ranking, theirs, plan, options)
+        digests["against_sources"] = _digest(theirs.data)
     if named and other not in request.rule.columns():  # samples do not keep the column
         rest = {name: v for name, v in ranking.data.outcomes.items() if name != other}
         ranking = Ranking(replace(ranking.data, outcomes=rest), ranking.position, ranking.last)
-    return sum_data(ranking, plan, before=before, n_jobs=options.n_jobs, per_list=options.per_list)
+    threads: dict[str, Any] = {"n_jobs": options.n_jobs, "per_list": options.per_list}
+    return replace(sum_data(ranking, plan, before=before, **threads), **digests)
 
 
 def _ranking_of(
