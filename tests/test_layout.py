@@ -177,7 +177,7 @@ def prose(path):
     if path.suffix == ".md":
         yield re.sub(r"```.*?```|`[^`\n]*`|\]\([^)]*\)", " ", text, flags=re.S)
         return
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)):
             yield re.sub(r"``.*?``|`[^`]*`", " ", ast.get_docstring(node) or "", flags=re.S)
     yield "\n".join(re.findall(r"#[: ](.*)$", text, flags=re.M))
