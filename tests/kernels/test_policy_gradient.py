@@ -31,7 +31,7 @@ def run(score, gain, merit, group, *, weight=0.0, disparity=NONE, entropy=0.0, n
     theta = attention(n) if theta is None else theta
     list_gradient(
         np.asarray(score, float), np.asarray(gain, float), np.asarray(stop, float),
-        np.asarray(merit, float), np.asarray(group, np.int32), int(max(group)) + 1, theta,
+        frozen(np.asarray(merit, float)), np.asarray(group, np.int32), int(max(group)) + 1, theta,
         attention(n), float(weight), disparity, float(entropy), n_samples, plrank, leave_one_out,
         np.uint64(state), work, orders, gradient, facts,
     )  # fmt: skip
