@@ -275,7 +275,7 @@ def _exposure_part(
         column=_columns(sizes.shape[1], columns),
         start=np.full(slope.shape, -1, dtype=np.int64),
         width=np.zeros(slope.shape, dtype=np.int64),
-        attention=np.array(attention),  # writable, as without fairness: compiled once
+        attention=np.ascontiguousarray(attention),
         slope=slope,
         shift=shift,
         weight=_weights(valid, over_groups),
