@@ -9,14 +9,19 @@ import gc
 import importlib.util
 import os
 import re
+from functools import cache
 
 import pytest
+import typer.testing
 
 # Each core has a test process, so other threads wait; by default those of OpenMP do so in a loop.
 # A test of several threads asks for them. Read when a library is loaded, also by child processes.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
+
+# A call builds the commands from the signatures of all of them, which takes longer than most calls.
+typer.testing._get_command = cache(typer.testing._get_command)
 
 # The packages of the extras in pyproject.toml, by the names they are imported by.
 OPTIONAL = {

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from equirank.core.inputs import frozen
 from equirank.kernels.counted_random import key_of, uniform
 from equirank.kernels.drawn_lists import epsilon_swaps, select_online
 
@@ -22,7 +23,7 @@ def plain(n, k, key, draw, eps):
 
 def test_against_a_plain_loop():
     sizes, limits, keys = [1, 5, 4, 7], [1, 5, 2, 3], [9, 8, 7, 6]
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    offsets = frozen(np.concatenate([[0], np.cumsum(sizes)]))
     places = epsilon_swaps(
         offsets, np.array(sizes), np.array(limits), np.array(keys, dtype=np.uint64), 0.6, 20
     )
@@ -40,8 +41,8 @@ def run(
 ):
     n = len(codes)
     return select_online(
-        np.asarray(codes),
-        np.array([0, n]),
+        np.asarray(codes, dtype=np.int32),
+        frozen(np.array([0, n])),
         np.array([n]),
         np.array([k]),
         np.array([floor]),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from rerankers.det_twins import const_sort, greedy_family
 
+from equirank.core.inputs import frozen
 from equirank.kernels.fa_star_ir_regions import group_region, reachable
 from equirank.kernels.group_queues import (
     CONSERVATIVE,
@@ -21,10 +22,10 @@ from equirank.kernels.group_queues import (
 def lists(seed, n_groups=3):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 14, size=5)
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    offsets = frozen(np.concatenate([[0], np.cumsum(sizes)]))
     shown = np.array([rng.integers(1, n + 1) for n in sizes])
     limit = np.array([rng.integers(1, n + 1) for n in shown])
-    return rng, offsets, shown, limit, rng.integers(0, n_groups, size=offsets[-1])
+    return rng, offsets, shown, limit, rng.integers(0, n_groups, size=offsets[-1]).astype(np.int32)
 
 
 @pytest.mark.parametrize("seed", range(25))
@@ -32,6 +33,7 @@ def test_one_group_with_floors(seed):
     rng, offsets, shown, limit, codes = lists(seed)
     start = np.concatenate([[0], np.cumsum(limit)])[:-1]
     floors = np.concatenate([np.cumsum(rng.integers(0, 2, size=n)) for n in limit])
+    floors = floors.astype(np.int32)
     expected = []
     for q in range(5):
         slots = list(range(offsets[q], offsets[q] + shown[q]))
@@ -55,7 +57,7 @@ def test_one_group_with_floors(seed):
 def test_shares_in_many_lists(seed, mode):
     rng, offsets, shown, limit, codes = lists(seed, 4)
     parts = rng.integers(0, 5, size=(5, 4)) + np.array([1, 0, 0, 0])
-    shares = parts / parts.sum(axis=1, keepdims=True)
+    shares = frozen(parts / parts.sum(axis=1, keepdims=True))
     if mode is None:
         found = det_const_sort(codes, offsets, shown, limit, shares)
     else:

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from equirank.core.inputs import frozen
 from equirank.kernels.margin_pairs import active_sums, listed_sums, sort_lists
 
 
@@ -24,7 +25,7 @@ def sorted_lists(score, offsets, order=None):
 )
 def test_lists_are_sorted_from_any_order(sizes, seed, spread):
     rng = np.random.default_rng(seed)
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    offsets = frozen(np.concatenate([[0], np.cumsum(sizes)]))
     score = np.round(spread * rng.normal(size=offsets[-1]))
     lists = [np.arange(*offsets[q : q + 2]) for q in range(len(sizes))]
     first = np.concatenate([rng.permutation(rows) for rows in lists])
@@ -59,7 +60,7 @@ def enumerated(score, offsets, grade, equal, p, q, margin, slope, value):
 @pytest.mark.parametrize("n_grades", [1, 2, 5, 30])
 def test_sums_are_those_of_enumerated_pairs(kind, weighted, n_grades):
     rng = np.random.default_rng(n_grades)
-    offsets = np.array([0, 1, 25, 60])
+    offsets = frozen(np.array([0, 1, 25, 60]))
     n = offsets[-1]
     score = np.round(4 * rng.normal(size=n)) / 4  # many ties, many margins of exactly 1
     grade, value = rng.integers(0, n_grades, n).astype(np.int32), rng.normal(size=n)

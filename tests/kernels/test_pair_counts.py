@@ -3,6 +3,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from equirank.core.inputs import frozen
 from equirank.kernels.metric_loops import (
     cell_pair_counts,
     exclusive_sums,
@@ -20,7 +21,7 @@ from equirank.kernels.pair_counts import (
     truth_order,
 )
 
-OFFSETS = np.array([0, 1, 4, 9, 11, 30])
+OFFSETS = frozen(np.array([0, 1, 4, 9, 11, 30]))
 
 
 def listed(offsets):
@@ -171,9 +172,9 @@ def test_group_pair_counts_both_ways(n_grades, tied):
                 wanted[(0, *cell)] += begin[b] < begin[a]
                 wanted[(1, *cell)] += begin[b] == begin[a]
                 wanted[(2, *cell)] += 1
-        by_tree = group_pair_counts(code, 3, grade, end, OFFSETS)
+        by_tree = group_pair_counts(code.astype(np.int32), 3, grade, end, OFFSETS)
         by_cell = cell_pair_counts(code * n_grades + grade, 3, n_grades, end, OFFSETS)
-        either = count_group_pairs(code, 3, grade.astype(float), end, OFFSETS)
+        either = count_group_pairs(code.astype(np.int32), 3, grade.astype(float), end, OFFSETS)
         for got in (by_tree, by_cell, either):
             assert (np.array(got) == wanted).all()
 

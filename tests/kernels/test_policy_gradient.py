@@ -5,6 +5,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from equirank.core.inputs import frozen
 from equirank.kernels.policy_gradient import (
     GROUP,
     INDIVIDUAL,
@@ -30,7 +31,7 @@ def run(score, gain, merit, group, *, weight=0.0, disparity=NONE, entropy=0.0, n
     theta = attention(n) if theta is None else theta
     list_gradient(
         np.asarray(score, float), np.asarray(gain, float), np.asarray(stop, float),
-        np.asarray(merit, float), np.asarray(group, np.int32), int(max(group)) + 1, theta,
+        frozen(np.asarray(merit, float)), np.asarray(group, np.int32), int(max(group)) + 1, theta,
         attention(n), float(weight), disparity, float(entropy), n_samples, plrank, leave_one_out,
         np.uint64(state), work, orders, gradient, facts,
     )  # fmt: skip
@@ -223,10 +224,11 @@ def test_huge_scores_stay_numbers():
 def lists(seed, dtype):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 9, 30)
-    offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    offsets = frozen(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64))
     n = int(offsets[-1])
-    X = rng.normal(size=(n, 5)).astype(dtype)
-    rows = (rng.random(n), np.zeros(0), rng.random(n), rng.integers(2, size=n).astype(np.int32), 2)
+    X = frozen(rng.normal(size=(n, 5)).astype(dtype))
+    gain, merit, group = rng.random(n), frozen(rng.random(n)), rng.integers(2, size=n)
+    rows = (gain, np.zeros(0), merit, group.astype(np.int32), 2)
     return X, offsets, rows, attention(8)
 
 
@@ -234,7 +236,7 @@ def lists(seed, dtype):
 def test_batches_add_up_their_lists(dtype):
     X, offsets, rows, v = lists(0, dtype)
     coef = np.linspace(-1, 1, 5).astype(dtype)
-    weight, facts = np.linspace(0.5, 2, 30), np.zeros((30, 3))
+    weight, facts = frozen(np.linspace(0.5, 2, 30)), np.zeros((30, 3))
     fixed = (*rows, v, v, weight, 0.5, GROUP, 0.1, 6, True, True, 3, 2)
     whole, parts = np.zeros(5, dtype), np.zeros(5, dtype)
     batch_gradient(X, offsets, np.arange(30), coef, *fixed, whole, facts)
@@ -246,7 +248,7 @@ def test_batches_add_up_their_lists(dtype):
 def test_training_in_turn_takes_a_step_of_adam_per_list():
     X, offsets, rows, v = lists(1, np.float64)
     coef, first, second = np.zeros(5), np.zeros(5), np.zeros(5)
-    facts, weight = np.zeros((30, 3)), np.ones(30)
+    facts, weight = np.zeros((30, 3)), frozen(np.ones(30))
     rest = (0.0, NONE, 0.0, 4, True, True, 7, 0)
     queries = np.arange(30)[::-1].copy()
     steps = train_in_turn(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from rerankers.bounded_twins import best_by_all_orders, discounted, keeps
 
+from equirank.core.inputs import frozen
 from equirank.kernels.prefix_clashes import arrange_meeting
 from equirank.kernels.prefix_lists import arrange, shares_hold, tables_hold, worst_drops
 
@@ -14,7 +15,9 @@ from equirank.kernels.prefix_lists import arrange, shares_hold, tables_hold, wor
 def run(codes, values, offsets, cuts, least, most, closest=False):
     """Arrange lists, the quick way where it is enough."""
     zeros = np.zeros(len(offsets) - 1, dtype=np.int64)
-    given = (np.array(offsets), np.diff(offsets), np.array(cuts), least, most, zeros)
+    offsets = frozen(np.array(offsets))
+    given = (offsets, np.diff(offsets), np.array(cuts), least, most, zeros)
+    codes, values = codes.astype(np.int32), np.ascontiguousarray(values)
     order, solved = arrange(codes, *given)
     left = np.flatnonzero(solved < 1)
     return order, solved, arrange_meeting(codes, values, *given, left, closest, order, solved)
@@ -107,10 +110,10 @@ def test_lists_do_not_touch_each_other():
 
 
 def test_the_quick_way_knows_what_it_cannot_do():
-    codes = np.array([0, 1, 2])
+    codes = np.array([0, 1, 2], dtype=np.int32)
     most = np.array([[0, 3, 3], [1, 3, 3], [1, 3, 3]])
     least = np.array([[0, 0, 0], [0, 0, 1], [0, 0, 1]])
-    given = (np.array([0, 3]), np.array([3]), np.array([0, 3]))
+    given = (frozen(np.array([0, 3])), np.array([3]), np.array([0, 3]))
     start = np.zeros(1, dtype=np.int64)
     for floors, ceilings, state in (
         (least, most, 0),
@@ -136,8 +139,8 @@ def test_a_long_list_of_many_groups_ends():
 def lists(seed, n_groups=3):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(0, 9, size=6)
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    return rng, offsets, rng.integers(0, n_groups, size=offsets[-1])
+    offsets = frozen(np.concatenate([[0], np.cumsum(sizes)]))
+    return rng, offsets, rng.integers(0, n_groups, size=offsets[-1]).astype(np.int32)
 
 
 @pytest.mark.parametrize("seed", range(20))

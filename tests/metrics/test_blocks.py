@@ -23,11 +23,11 @@ def values_of(metric, ranking):
 def rankings():
     """Return rankings by score, by position with rows not shown, and by several draws."""
     options = {"labels": "abc", "shares": (0.3, 0.3, 0.4), "most": 12}
-    batch = make_batch(60, seed=1, **options)
+    batch = make_batch(30, seed=1, **options)
     return (
         *(Ranking.from_scores(batch.data(), batch.score, ties=t) for t in ("average", "stable")),
-        make_drawn(60, 1, seed=2, **options).ranking,
-        make_drawn(60, 3, seed=3, weights="query", **options).ranking,
+        make_drawn(30, 1, seed=2, **options).ranking,
+        make_drawn(30, 3, seed=3, weights="query", **options).ranking,
     )
 
 

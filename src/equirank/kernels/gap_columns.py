@@ -533,7 +533,7 @@ def measure_gaps(
     wrong, total = np.zeros((most + 1, most + 1)), np.zeros((most + 1, most + 1))
     sums, with_sums = np.zeros((n_keys, 4, most + 1)), np.zeros(n_keys, dtype=np.bool_)
     with_merit, with_pairs = np.zeros(n_keys, dtype=np.bool_), False
-    with_counts, with_grades = np.zeros(n_keys, dtype=np.bool_), False
+    with_counts, with_grades = np.zeros(n_keys, dtype=np.bool_), np.bool_(False)
     for j in range(n_gaps):
         with_pairs = with_pairs or kinds[j] >= 3
         with_grades = with_grades or kinds[j] >= 2
@@ -560,7 +560,7 @@ def measure_gaps(
     below_grade = np.zeros((n_keys, most + 1, MOST_PACKED_GRADES + 1))
     for q in range(len(offsets) - 1):
         s, n = offsets[q], offsets[q + 1] - offsets[q]
-        unknown = tied = False
+        unknown = tied = n < 0  # false, and no literal, which would be a type of its own
         for i in range(n):
             b, e = begin[s + i] - s, end[s + i] - s
             block[i] = e
@@ -730,7 +730,7 @@ def deal_labels(
     ends, order = np.zeros(1 << n_single, dtype=np.int64), np.zeros(n_slots, dtype=np.int64)
     for q in range(len(offsets) - 1):
         s, n = offsets[q], offsets[q + 1] - offsets[q]
-        unknown = False
+        unknown = np.bool_(False)
         for i in range(n):
             vector[i] = 0
             for a in range(n_single):

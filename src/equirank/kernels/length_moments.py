@@ -135,7 +135,7 @@ def add_whole_terms(
     per_pair = 1.0 / max(n - 1.0, 1.0)
     for v in range(n_vectors):
         by_vector[v, 0] = people[v] * per_pair
-    _add_both(n_vectors, by_vector, 0, group, group.shape[1], -1, both)
+    _add_both(n_vectors, by_vector, 0, group, group.shape[1], np.int64(-1), both)
     for a in range(n_groups):
         own, part = weight[0, a], weight[2, a] * per_pair / n
         if own == 0:

@@ -644,7 +644,7 @@ def measure_lists(
     n_keys, n_groups, n_lists = len(parts), first[-1], len(offsets) - 1
     n_plain = 2 + len(ks) + extra.shape[1]
     n_values, n_single = n_plain + n_keys, codes.shape[1]
-    longest, n_table, n_strata = 0, 1, len(limits) + 1
+    longest, n_table, n_strata = np.int64(0), 1, len(limits) + 1
     for q in range(n_lists):
         longest = max(longest, offsets[q + 1] - offsets[q])
     for a in range(n_single):
@@ -692,7 +692,7 @@ def measure_lists(
             n, codes[s : s + n], parts, width, first, table, mixed, vector, people, pattern, labels,
             group,
         )  # fmt: skip
-        known = True
+        known = np.bool_(True)
         for v in range(n_vectors):
             known = known and pattern[v] == 0
         scale = 1.0 / n
@@ -731,7 +731,7 @@ def measure_lists(
             weigh_groups(claims[q], tables[4])
             add_whole_terms(n, n_vectors, people, group, tables, length if usual else 0)
             if not usual:
-                centre(True, order[:n], values, every[:n_plain], *work[:4])
+                centre(known, order[:n], values, every[:n_plain], *work[:4])
                 add_products(tables, 0, scale, *work[1:4], covariance, third[0], fourth[0])
             if len(given):
                 add_position_terms(
@@ -751,8 +751,8 @@ def measure_lists(
         add_moments(
             known, order[:n], one_end if known else ends[:n_cells], vector, group, values,
             every[:n_plain] if known else every, known_columns if known else columns, known, n_keys,
-            -1, 0 if known else n_plain + 1, here[:count], key_of, place_of, weight, work, scratch,
-            covariance, third[0], fourth[0],
+            np.int64(-1), 0 if known else n_plain + 1, here[:count], key_of, place_of, weight, work,
+            scratch, covariance, third[0], fourth[0],
         )  # fmt: skip
         if not known:
             add_means(claims[q], scratch, mean)
@@ -769,18 +769,18 @@ def measure_lists(
                 continue
             n_cells = sort_cells(cell, n, ends[: strata << n_single], order)
             add_moments(
-                False, order[:n], ends[:n_cells], vector, group,
-                changed if trend and given[d] < 0 else values, chances, pairs, False, used[d],
-                left_out[d], 2, here[:count], key_of, place_of, weight, work, adjusted[q, d],
-                given_covariance[d], third[1 + d], fourth[1 + d],
+                known, order[:n], ends[:n_cells], vector, group,
+                changed if trend and given[d] < 0 else values, chances, pairs, known, used[d],
+                left_out[d], np.int64(2), here[:count], key_of, place_of, weight, work,
+                adjusted[q, d], given_covariance[d], third[1 + d], fourth[1 + d],
             )  # fmt: skip
     for length in range(1, longest + 1 if by_length else 1):
         if lists_of[length]:
             _fill(
-                np.arange(length), np.arange(1, length + 1), 0, length, length,
+                np.arange(length), np.arange(1, length + 1), np.int64(0), length, length,
                 np.zeros((length, 0)), discount_sums, ks, values,
             )  # fmt: skip
-            centre(True, order[:length], values, every[:n_plain], *work[:4])
+            centre(by_length, order[:length], values, every[:n_plain], *work[:4])
             add_products(tables, length, 1.0 / length, *work[1:4], covariance, third[0], fourth[0])
     if by_length:
         add_lengths(tables, given_covariance, third[1:], fourth[1:])

@@ -127,8 +127,8 @@ def measure_relevance(
                 gained = _gain(end, s, shown[q], mine, k, discount_sums)
                 found[q, at] = gained / best if best > 0 else np.nan
             elif kinds[at] == 1:
-                total = _hits(end, s, shown[q], mine, k, False)
+                total = _hits(end, s, shown[q], mine, k, kinds[at] == 2)
                 found[q, at] = total / (ks[at] if ks[at] else max(shown[q], 1))
             else:
-                total = _hits(end, s, shown[q], mine, k, True)
+                total = _hits(end, s, shown[q], mine, k, kinds[at] == 2)
                 found[q, at] = total / relevant if relevant else np.nan

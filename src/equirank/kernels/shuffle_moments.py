@@ -422,17 +422,27 @@ def add_position_moments(
         spread[0, 0], power3[0], power4[0] = second[c], cube[c], quartic[c]
         _take_overlap(int(size[c]), mean[c], n_here, members[c], overlap)
         _add_cumulants(
-            int(size[c]), n_here, members[c], key_of, column, 1, spread, power3, power4, cubes,
-            fourths,
+            int(size[c]), n_here, members[c], key_of, column, np.int64(1), spread, power3, power4,
+            cubes, fourths,
         )  # fmt: skip
         members[c, :n_here] = 0.0
     spread[0, 0] = 1.0
     _add_covariance(
-        n_here, overlap, weight, spread, column, True, here, key_of, terms, tile, covariance
+        n_here,
+        overlap,
+        weight,
+        spread,
+        column,
+        np.bool_(True),
+        here,
+        key_of,
+        terms,
+        tile,
+        covariance,
     )
     for a in range(n_here):
         cubes[a, 1], fourths[a, 1] = cubes[a, 0], fourths[a, 0]
-    _add_weighted(n_here, 2, here, weight, cubes, fourths, third, fourth)
+    _add_weighted(n_here, np.int64(2), here, weight, cubes, fourths, third, fourth)
 
 
 @compiled(reordered=True)

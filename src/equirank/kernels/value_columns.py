@@ -137,7 +137,7 @@ def measure_values(
             for j in range(n_compared):
                 weight[a, j] = f if j < n_averaged else (1.0 if f > 0 else 0.0)
         add_moments(
-            False, order[:n], ends[:n_cells], vector, here_group, mine, every, column, False,
-            n_keys, -1, n_compared, here[:count], key_of, place_of, weight, work, adjusted[q],
-            covariance, third, fourth,
+            np.bool_(False), order[:n], ends[:n_cells], vector, here_group, mine, every, column,
+            np.bool_(False), n_keys, np.int64(-1), n_compared, here[:count], key_of, place_of,
+            weight, work, adjusted[q], covariance, third, fourth,
         )  # fmt: skip

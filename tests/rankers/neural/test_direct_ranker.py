@@ -195,7 +195,7 @@ def test_a_weight_needs_adversaries():
 # what it is for
 
 
-@pytest.fixture(scope="module", params=range(5))
+@pytest.fixture(scope="module", params=range(2))
 def planted(request):
     """Train and test data whose features put one group down, and a plain ranker of each kind."""
     seed = request.param

@@ -13,6 +13,7 @@ from ...core.declared import GIVEN, OnlyWith
 from ...core.environment import progress
 from ...core.errors import EquirankWarning
 from ...core.explain_pair import as_dense
+from ...core.inputs import frozen
 from ...core.keywords import ListKeywords, shared_keywords
 from ...core.pair_cost import warn_uneven_costs
 from ...core.params import Choice, Flag, Integer, Number, Optional
@@ -38,7 +39,7 @@ class PairErrors:
     """
 
     def __init__(self, data: RankingData, rule: CostRule) -> None:
-        self.offsets = data.offsets
+        self.offsets = frozen(data.offsets)  # one type of argument, so one compiled function
         self.grade = np.unique(np.asarray(data.y), return_inverse=True)[1].ravel()
         one = np.ones((1, data.n_rows))
         weight = one[0] if data.query_weight is None else data.query_weight[data.query_of_rows()]

@@ -68,7 +68,8 @@ class LinearEngine:
         """Return the arguments that do not change from list to list."""
         r, s = self.reward, self.settings
         return (
-            r.gain, r.stop, r.merit, r.group, r.n_groups, r.theta, r.attention, self.query_weight,
+            r.gain, r.stop, frozen(r.merit), r.group, r.n_groups, r.theta, r.attention,
+            self.query_weight,
             float(s["lam"]), r.disparity, float(s["entropy"]), s["n_samples"],
             s["gradient"] == "plrank", s["baseline"] == "leave_one_out",
         )  # fmt: skip
