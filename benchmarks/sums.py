@@ -214,7 +214,7 @@ def speed():
     merged = ListSums.total(parts[::-1])
     exact = sum_data(data, plan)
     apart = max(
-        np.abs(merged.sums[n] - v).max() / max(np.abs(v).max(), 1e-300)
+        np.abs(merged.sums[n] - v).max(initial=0.0) / np.abs(v).max(initial=1e-300)
         for n, v in exact.sums.items()
     )
     print(f"  seven parts merged backwards: largest difference {apart:.1e} of the largest sum")
