@@ -222,11 +222,13 @@ def test_days_add_up_and_are_stored(tmp_path):
         equirank.list_sums(new, against=old, **plain, like=whole)
         for new, old in zip(*days, strict=True)
     ]
+    parts = [replace(part, against_sources=(f"file {at}",)) for at, part in enumerate(parts)]
     total = parts[1] + parts[0]
     total.save(tmp_path / "total")
     for made in (total, ListSums.load(tmp_path / "total")):
         assert_same(made, whole)
         assert made.refused == ""
+        assert made.against_sources == ("file 1", "file 0")
     # a refusal of one day is that of both, whichever is first
     fewer = days[1][1][days[1][1].index != days[1][1].index[3]]
     refused = equirank.list_sums(days[0][1], against=fewer, **plain, like=whole)
