@@ -13,6 +13,9 @@ of all threads and the peak memory of a process of its own for
 - ``equirank.list_sums`` of DuckDB's relation (``--duckdb``),
 - ``equirank.audit_sums`` of the result.
 
+``python benchmarks/sum_engines.py pair log7.parquet`` compares the log with another ranking of its
+people: as a second score of the same file, and as a file of its own, sorted and scattered.
+
 Ratios on one machine in one run are comparable; seconds are not. ``--jobs 2`` measures wall time of
 two threads, for an idle machine only.
 """
@@ -152,6 +155,60 @@ def run(paths, names, jobs):
             )
 
 
+def write_pair(path, folder):
+    """Write a log with ids, another ranking of it as a file, scattered, and both in one file."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rng, writers = np.random.default_rng(1), {}
+    for batch in pq.ParquetFile(path).iter_batches(1 << 20):
+        table = pa.Table.from_batches([batch])
+        item = pa.array(np.arange(len(table)))  # a list that two batches share repeats none
+        new = table.append_column("item", item)
+        score = np.round(table["score"].to_numpy() + rng.normal(0, 0.3, len(table)), 3)
+        before = new.set_column(new.schema.get_field_index("score"), "score", pa.array(score))
+        parts = {"new": new, "before": before, "both": new.append_column("old", pa.array(score))}
+        parts["scattered"] = before.take(rng.permutation(len(table)))
+        for name, part in parts.items():
+            if name not in writers:
+                writers[name] = pq.ParquetWriter(f"{folder}/{name}.parquet", part.schema)
+            writers[name].write_table(part)
+    for writer in writers.values():
+        writer.close()
+
+
+def pair(path):
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        write_pair(path, folder)
+        base = None
+        for name, given in {
+            "one file": {"against_score": "old"},
+            "two files": {"against": f"{folder}/before.parquet", "id": "item"},
+            "scattered": {"against": f"{folder}/scattered.parquet", "id": "item"},
+        }.items():
+            file = f"{folder}/{'both' if base is None else 'new'}.parquet"
+            words = [sys.executable, __file__, "paired", file, json.dumps(given)]
+            done = subprocess.run(words, capture_output=True, text=True, check=True)
+            found = json.loads(done.stdout.splitlines()[-1])
+            base = base or found["cpu"]
+            print(f"  {name:9} {found['cpu']:8.2f} s CPU = {found['cpu'] / base:4.2f}x, "
+                  f"{found['mb']:6.0f} MB", flush=True)  # fmt: skip
+
+
+def paired(path, given):
+    """Measure the sums of one or two files in this process."""
+    import equirank
+
+    options = COLUMNS | json.loads(given) | {"memory": "500MB", "n_jobs": 1}
+    cpu = time.process_time()
+    equirank.list_sums(path, **options)
+    found = {"cpu": time.process_time() - cpu}
+    found["mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps(found))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command", required=True)
@@ -168,12 +225,21 @@ def main():
     one.add_argument("name", choices=STEPS)
     one.add_argument("path")
     one.add_argument("--jobs", type=int, default=1)
+    both = commands.add_parser("pair")
+    both.add_argument("path")
+    inner = commands.add_parser("paired")
+    inner.add_argument("path")
+    inner.add_argument("given")
     args = parser.parse_args()
     if args.command == "make":
         make(args.out, args.rows, scattered=args.scattered)
     elif args.command == "run":
         more = ["window"] * args.window + ["relation"] * args.duckdb
         run(args.paths, ["read", "groups", "stream", *more], args.jobs)
+    elif args.command == "pair":
+        pair(args.path)
+    elif args.command == "paired":
+        paired(args.path, args.given)
     else:
         step(args.name, args.path, args.jobs)
 
