@@ -136,8 +136,10 @@ def _by_kernel(
     size = np.array([len(attribute.categories)], dtype=np.int64)
     codes = attribute.codes[order].astype(np.int64)[:, None]
     kinds = [(_kind(metric) or 0, 0) for metric in metrics]
+    # writable, as those of blocks: another type would be compiled anew
+    offsets = data.offsets.copy()
     _, means, _, _ = kernel_gaps(
-        (data.offsets, *ends, y, codes), list_keys(data.qids), np.array([[0, -1]]), size, size,
+        (offsets, *ends, y, codes), list_keys(data.qids), np.array([[0, -1]]), size, size,
         kinds, step=step, n_twins=n_twins, seed=seed,
     )  # fmt: skip
     targets = []
