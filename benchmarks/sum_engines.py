@@ -138,14 +138,19 @@ def step(name, path, jobs):
     print(json.dumps(found))
 
 
+def measured(name, path, jobs=1):
+    """Return CPU and wall seconds and peak memory of one step, in a process of its own."""
+    words = [sys.executable, __file__, "step", name, path, "--jobs", str(jobs)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
 def run(paths, names, jobs):
     for path in paths:
         print(path)
         base = None
         for name in names:
-            words = [sys.executable, __file__, "step", name, path, "--jobs", str(jobs)]
-            done = subprocess.run(words, capture_output=True, text=True, check=True)
-            found = json.loads(done.stdout.splitlines()[-1])
+            found = measured(name, path, jobs)
             base = base or found["cpu"]
             audit = f", audit {found['audit_cpu']:.1f} s CPU" if "audit_cpu" in found else ""
             print(

@@ -1,12 +1,21 @@
 """Sums over lists: calibration of the closed tests and of twins, and CPU times as ratios.
 
 Prints shares of p-values on data without any difference, and times measured in the same run.
-Run: python benchmarks/sums.py [calibration|given|split|speed] [SIMULATIONS]
+
+python benchmarks/sums.py [calibration|given|split|speed] [SIMULATIONS]
+python benchmarks/sums.py acceptance [FOLDER] [OLD/src]
+
+``acceptance`` prints every ratio that was asked for of sums, each with its limit. It writes logs of
+1e7 and 1e8 rows (0.9 GB) to the folder, unless they are there. With the source of the release
+before the sums (mkdir OLD && git archive 40a21fc~1 src | tar x -C OLD) it also times that release.
+Wall times, those of two threads, need idle cores.
 """
 
 import sys
+import tempfile
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -190,13 +199,18 @@ def many(n_rows, n_lists, attributes):
     )
 
 
-def speed():
+def numbers_tests_audit():
+    """Return CPU times over 1e6 rows: three metrics, the same with tests, and an audit."""
     data = many(1_000_000, 10_000, {"race": "abc"})
     names = "NDCG@10, ExposureGap, RND"
     audit(data.select(slice(0, 3_000)))
     evaluate(data.select(slice(0, 3_000)), names)
     alone = cpu(lambda: evaluate(data, names, n_boot=0, n_permutations=0))
-    full, whole = cpu(lambda: evaluate(data, names)), cpu(lambda: audit(data))
+    return alone, cpu(lambda: evaluate(data, names)), cpu(lambda: audit(data))
+
+
+def speed():
+    alone, full, whole = numbers_tests_audit()
     print(f"1e6 rows, 10,000 lists: three metrics {alone:.3f} s of CPU")
     print(f"  with intervals and tests {full / alone:.1f} times, audit {whole / alone:.1f} times")
     data = many(2_000_000, 40_000, {"sex": "fm", "race": "abc"})
@@ -220,7 +234,50 @@ def speed():
     print(f"  seven parts merged backwards: largest difference {apart:.1e} of the largest sum")
 
 
+def acceptance(folder, baseline=None):
+    """Print each ratio that was asked for, its limit, and whether it holds."""
+    import corners
+    import sum_engines
+
+    def row(words, above, below, limit, *, least=False):
+        ratio = above / below
+        holds = ratio >= limit if least else ratio <= limit
+        bound = "at least" if least else "at most"
+        verdict = "" if holds else ", DOES NOT HOLD"
+        print(
+            f"{words}: {above:.4g} / {below:.4g} = {ratio:.3g}x ({bound} {limit}){verdict}",
+            flush=True,
+        )
+
+    logs = {rows: str(Path(folder, f"log{rows}.parquet")) for rows in (10**7, 10**8)}
+    for rows, path in logs.items():
+        if not Path(path).exists():
+            sum_engines.make(path, rows)
+    short, long = logs.values()
+    small, large = sum_engines.measured("stream", short), sum_engines.measured("stream", long)
+    read, groups = (sum_engines.measured(name, long)["cpu"] for name in ("read", "groups"))
+    window = sum_engines.measured("window", short)["cpu"]
+    row("1e8 rows of Parquet, CPU against reading", large["cpu"], read, 30)
+    row("1e8 rows, CPU against DuckDB's sums by group", large["cpu"], groups, 25)
+    row("1e7 rows, CPU against DuckDB's window", small["cpu"], window, 2.5)
+    row("peak MB, 1e8 over 1e7 rows", large["mb"], small["mb"], 1.1)
+    two = sum_engines.measured("stream", long, jobs=2)["wall"]
+    row("1e8 rows, wall time of one thread over two", large["wall"], two, 1.7, least=True)
+    alone, tested, audited = numbers_tests_audit()
+    row("1e6 rows, evaluate with intervals and tests over numbers alone", tested, alone, 5)
+    row("1e6 rows, audit by one attribute over numbers alone", audited, alone, 12)
+    if baseline is not None:
+        own = str(Path(__file__).parents[1] / "src")
+        for name in ("audit_bundled", "audit_lists"):
+            old, new = (corners.run(name, source)[0] for source in (baseline, own))
+            row(f"{corners.CORNERS[name].__doc__} Before over now", old, new, 10, least=True)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["acceptance"]:
+        with tempfile.TemporaryDirectory() as temporary:
+            acceptance(*(sys.argv[2:4] or [temporary]))
+        sys.exit()
     wanted = sys.argv[1:2] or ["calibration", "given", "split", "speed"]
     simulations = int(sys.argv[2]) if len(sys.argv) > 2 else 2_000
     if "calibration" in wanted:

@@ -7,7 +7,15 @@ import pytest
 import torch
 
 from equirank import DataError
-from equirank.rankers.neural.training_loop import SCHEDULES, Plan, begin, descend, train
+from equirank.rankers.neural.training_loop import (
+    SCHEDULES,
+    Plan,
+    _by_tensors,
+    _in_one_pass,
+    begin,
+    descend,
+    train,
+)
 
 
 class Ticks:
@@ -43,6 +51,39 @@ def test_adam_is_pytorchs(decay):
     state = train(state, Ticks(), bowl, plan)
     assert state.step == 10
     torch.testing.assert_close(state.weights, theirs.detach(), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("plain_rate", [None, 0.2])
+@pytest.mark.parametrize("sections", [(), (4, 3)])
+def test_one_pass_is_the_step_of_whole_tensors(dtype, plain_rate, sections):
+    rng = np.random.default_rng(0)
+
+    def column(*values):
+        return torch.tensor(values, dtype=dtype)[:, None]
+
+    plan = Plan(
+        1,
+        column(0.1, 0.02, 0.3),
+        momentum=column(0.9, 0.5, 0.0),
+        weight_decay=column(0.0, 0.1, 0.3),
+        opponent_rate=column(1.0, 10.0, 2.0),
+        sections=sections,
+        plain_rate=plain_rate,
+    )
+    first = torch.as_tensor(rng.normal(size=(3, 7)), dtype=dtype)
+    states = begin(first.clone()), begin(first.clone())
+    for step in range(1, 6):
+        gradient = torch.as_tensor(rng.normal(size=(7, 3)), dtype=dtype).T  # not contiguous
+        for state, take in zip(states, (_in_one_pass, _by_tensors), strict=True):
+            state.step = step
+            take(state, gradient, plan.learning_rate * 0.5, plan)
+    digits = 1e-5 if dtype == torch.float32 else 1e-12
+    torch.testing.assert_close(states[0].weights, states[1].weights, rtol=digits, atol=digits)
+    own = sections[0] if sections and plain_rate else 7  # plain steps need no moments
+    for name in ("first", "second"):
+        ours, theirs = (getattr(state, name)[:, :own] for state in states)
+        torch.testing.assert_close(ours, theirs, rtol=digits, atol=digits)
 
 
 def test_stacked_configurations_train_as_each_alone():

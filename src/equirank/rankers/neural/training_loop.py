@@ -268,18 +268,49 @@ def descend(state: State, gradient: Any, share: float, plan: Plan) -> None:
         if plan.clip is not None:
             gradient = _clipped(gradient, plan.clip, plan.sections)
         state.step += 1
-        state.first.lerp_(gradient, 1.0 - plan.momentum)
-        state.second.mul_(SECOND_DECAY).addcmul_(gradient, gradient, value=1.0 - SECOND_DECAY)
-        spread = state.second.sqrt().div_(math.sqrt(1.0 - SECOND_DECAY**state.step)).add_(EPSILON)
+        state.weights = state.weights.detach()
         rate = plan.learning_rate * share
-        move = (state.first / spread).mul_(rate / (1.0 - plan.momentum**state.step))
-        if len(plan.sections) > 1:
-            move[..., plan.sections[0] :] *= plan.opponent_rate
-        if len(plan.sections) > 1 and plan.plain_rate is not None:
-            move[..., plan.sections[0] :] = plan.plain_rate * gradient[..., plan.sections[0] :]
-        if not isinstance(plan.weight_decay, float) or plan.weight_decay:
-            move.add_(state.weights * (rate * plan.weight_decay))
-        state.weights = state.weights.detach().sub_(move)
+        take = _in_one_pass if state.weights.device.type == "cpu" else _by_tensors
+        take(state, gradient, rate, plan)
+
+
+def _by_tensors(state: State, gradient: Any, rate: Any, plan: Plan) -> None:
+    """Update weights and moments by operations on whole tensors."""
+    state.first.lerp_(gradient, 1.0 - plan.momentum)
+    state.second.mul_(SECOND_DECAY).addcmul_(gradient, gradient, value=1.0 - SECOND_DECAY)
+    spread = state.second.sqrt().div_(math.sqrt(1.0 - SECOND_DECAY**state.step)).add_(EPSILON)
+    move = (state.first / spread).mul_(rate / (1.0 - plan.momentum**state.step))
+    if len(plan.sections) > 1:
+        move[..., plan.sections[0] :] *= plan.opponent_rate
+    if len(plan.sections) > 1 and plan.plain_rate is not None:
+        move[..., plan.sections[0] :] = plan.plain_rate * gradient[..., plan.sections[0] :]
+    if not isinstance(plan.weight_decay, float) or plan.weight_decay:
+        move.add_(state.weights * (rate * plan.weight_decay))
+    state.weights.sub_(move)
+
+
+def _in_one_pass(state: State, gradient: Any, rate: Any, plan: Plan) -> None:
+    """Update weights and moments on a CPU, which reads and writes each number once."""
+    from ...kernels.adam import adam_step
+
+    tensors = (state.weights, state.first, state.second, gradient.contiguous())
+    rows = [np.atleast_2d(tensor.numpy()) for tensor in tensors]
+    end = rows[0].shape[1]
+    own = plan.sections[0] if len(plan.sections) > 1 else end
+    numbers = np.empty((len(rows[0]), 7), rows[0].dtype)
+    move = rate / (1.0 - plan.momentum**state.step)
+    spread = 1.0 / math.sqrt(1.0 - SECOND_DECAY**state.step)
+    fixed = (SECOND_DECAY, 1.0 - SECOND_DECAY, spread, EPSILON)
+    with np.errstate(over="ignore"):  # a loss that is no longer finite is an error of its epoch
+        for at, value in enumerate((1.0 - plan.momentum, *fixed, move, rate * plan.weight_decay)):
+            numbers[:, at] = np.ravel(value)
+    adam_step(*rows, 0, own, numbers)
+    if own < end and plan.plain_rate is None:
+        numbers[:, 5] *= np.ravel(plan.opponent_rate)
+        adam_step(*rows, own, end, numbers)
+    elif own < end:
+        weights, grad = rows[0][:, own:], rows[3][:, own:]
+        weights -= plan.plain_rate * grad + numbers[:, 6:] * weights
 
 
 def _clipped(gradient: Any, clip: float, sections: tuple[int, ...]) -> Any:
