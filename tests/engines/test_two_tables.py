@@ -18,7 +18,7 @@ from equirank.core.list_sums import ListSums
 from equirank.core.ranking import Ranking
 from equirank.core.summed_lists import Before, sum_data
 from equirank.core.sums_plan import SumsPlan, Survey
-from equirank.engines import log_sums
+from equirank.engines import log_sums, spill
 from equirank.engines.log_survey import LogSurvey
 
 from .test_engines import assert_same, people, write
@@ -87,7 +87,7 @@ def wanted_sums(new, old):
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
     monkeypatch.setattr(log_sums, "BLOCK_ROWS", 500)
-    monkeypatch.setattr(log_sums, "n_partitions", lambda *_: 4)
+    monkeypatch.setattr(spill, "n_partitions", lambda *_: 4)
 
 
 def in_files(new, old, folder, **more):
