@@ -171,7 +171,7 @@ def test_texts_of_every_type(tmp_path, kind):
     for name in ("qid", "sex", "race"):
         column = table[name].dictionary_encode() if kind == "dictionary" else table[name].cast(kind)
         table = table.set_column(table.schema.get_field_index(name), name, column)
-    pa.parquet.write_table(table, tmp_path / "log.parquet", row_group_size=700)
+    pyarrow.parquet.write_table(table, tmp_path / "log.parquet", row_group_size=700)
     assert_same(equirank.list_sums(tmp_path / "log.parquet", **COLUMNS), whole(frame))
     reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(300))
     assert_same(equirank.list_sums(reader, **COLUMNS), whole(frame))

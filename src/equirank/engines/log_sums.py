@@ -139,13 +139,20 @@ class LogOptions:
                 raise DataError("against must share at least one list with data, got none")
             others = survey.other.groups(columns, f"{where}, against", self.max_groups)
             refused = "" if survey.same_lists else OTHER_LISTS
-            grade = max(survey.other.grades, default=0.0)
+            grade = self.grade_of_other(max(survey.other.grades, default=0.0))
             cut = self.compared_cut(survey.cut, where)
             plan = plan.unchanged if refused else replace(plan, changed=True, cut=cut)
         return LogMeasure(
             fixed, groups, plan, self.rows, self.max_list_rows, self.per_list, others, refused,
             grade,
         )  # fmt: skip
+
+    def grade_of_other(self, grade: float) -> float:
+        """Return the largest grade by which another ranking is measured.
+
+        It is its own, beside earlier sums at least theirs, so that days without it add up.
+        """
+        return grade if self.like is None else max(grade, self.like.plan.max_grade)
 
     def compared_cut(self, cut: int | None, where: str) -> int | None:
         """Return the number of positions that are compared with another ranking; None for all.

@@ -560,6 +560,8 @@ def _paired(
             raise DataError(f"against must have the attribute {name!r} of data")
     if other.n_draws > 1:
         raise DataError(f"against must be a ranking with one draw, got {other.n_draws} draws")
+    rows = replace(other.data, max_grade=options.grade_of_other(other.data.max_grade))
+    other = Ranking(rows, other.position, other.last)
     cut = options.compared_cut(shown_cut(ranking), "data")
     before, plan = Before.paired(ranking, other, plan, (cut,))
     if not before.sizes.any():

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -144,10 +145,10 @@ class Spill:
         if (expected_rows or 0) * row_bytes > shutil.disk_usage(self.folder).free:
             raise self._full(expected_rows)
         stream = require("pyarrow", "data").ipc.new_stream
+        temporary = partial(tempfile.TemporaryFile, dir=self.folder)
         for _ in range(self.n_parts or n_partitions(expected_rows, row_bytes, self.memory)):
-            file = self._stack.enter_context(tempfile.TemporaryFile(dir=self.folder))
-            self._files.append(file)
-            self._writers.append(stream(file, rows.schema))
+            self._files.append(self._stack.enter_context(temporary()))
+            self._writers.append(stream(self._files[-1], rows.schema))
 
     def _full(self, expected_rows: int | None) -> DataError:
         needed = self.n_bytes * max(1.0, (expected_rows or self.n_rows) / max(1, self.n_rows))
