@@ -174,6 +174,25 @@ def test_two_logs_are_compared_like_two_files(days):
     assert "--against-score must be omitted beside --against" in wrong.output
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_the_labels_of_both_logs_are_told(days, kind):
+    new = log(0).assign(person=lambda rows: np.arange(len(rows)) % 10)
+    old = new.assign(sex=np.where(new["sex"] == "f", " F", "n/a"))
+    for name, rows in {"new": new.assign(sex=new["sex"].replace("m", "M ")), "old": old}.items():
+        getattr(rows, f"to_{kind}")(f"{name}.{kind}", index=False)
+    pair = [f"new.{kind}", "--against", f"old.{kind}", "--sensitive", "sex", "--score", "score"]
+    pair += ["--query", "qid", "--id", "person"]
+    memory = ["--memory", "100MB"] if kind == "parquet" else []
+    for words in (["sums", *pair, "--out", "a.sums"], ["audit", *pair, *memory, "--n-boot", 0]):
+        found = run(*words)
+        assert found.exit_code == 0, found.output
+        notes = [line for line in found.stderr.splitlines() if " sex: " in line]
+        told = [[name in line for line in notes].count(True) for name in ("new.", "old.")]
+        assert told == [1, 2], found.stderr
+        assert f"new.{kind}: sex: 'M ' " in found.stderr
+        assert f"old.{kind}: sex: 'n/a' " in found.stderr
+
+
 def test_metrics_of_gates_are_part_of_the_sums_of_a_log(days):
     log(2, 21_000).to_parquet("day2.parquet")  # more lists than a sample keeps
     options = [

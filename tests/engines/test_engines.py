@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
+import pyarrow.parquet
 import pytest
 
 import equirank
@@ -16,7 +17,7 @@ from equirank import DataError, as_ranking_data
 from equirank.core import list_samples, list_sums
 from equirank.core.list_keys import list_keys
 from equirank.core.list_sums import BUCKETED
-from equirank.engines import log_sums
+from equirank.engines import log_sums, spill
 from equirank.engines.log_survey import MedianSearch
 
 COLUMNS = {"query": "qid", "score": "score", "relevance": "y", "sensitive": ["sex", "race"]}
@@ -153,7 +154,7 @@ def test_blocks_keep_no_list_that_the_sum_would_drop(tmp_path, n_jobs, monkeypat
 
 @pytest.mark.parametrize("text", [False, True])
 def test_scattered_rows_are_spilled(tmp_path, text, monkeypatch):
-    monkeypatch.setattr(log_sums, "n_partitions", lambda *_: 5)
+    monkeypatch.setattr(spill, "n_partitions", lambda *_: 5)
     frame = people(text=text)
     folder = write(frame.sample(frac=1.0, random_state=1), tmp_path / "log", 2)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
@@ -161,6 +162,19 @@ def test_scattered_rows_are_spilled(tmp_path, text, monkeypatch):
     assert_same(found, whole(frame))
     assert [path.name for path in tmp_path.iterdir()] == ["log"]
     assert len(found.sources) == 2
+
+
+@pytest.mark.parametrize("kind", ["large_string", "string_view", "dictionary"])
+def test_texts_of_every_type(tmp_path, kind):
+    frame = people(text=True)
+    table = pa.Table.from_pandas(frame.sample(frac=1.0, random_state=1), preserve_index=False)
+    for name in ("qid", "sex", "race"):
+        column = table[name].dictionary_encode() if kind == "dictionary" else table[name].cast(kind)
+        table = table.set_column(table.schema.get_field_index(name), name, column)
+    pyarrow.parquet.write_table(table, tmp_path / "log.parquet", row_group_size=700)
+    assert_same(equirank.list_sums(tmp_path / "log.parquet", **COLUMNS), whole(frame))
+    reader = pa.RecordBatchReader.from_batches(table.schema, table.to_batches(300))
+    assert_same(equirank.list_sums(reader, **COLUMNS), whole(frame))
 
 
 def test_arrow_files_data_sets_and_readers(tmp_path, wanted):
@@ -232,7 +246,7 @@ def test_scores_and_changes_in_every_engine(tmp_path, changed, monkeypatch):
     given = COLUMNS | MORE
     assert_same(equirank.list_sums(SHUFFLED, **given), changed)
     assert_same(equirank.list_sums(write(SORTED, tmp_path / "a", 3), **given), changed)
-    monkeypatch.setattr(log_sums, "n_partitions", lambda *_: 5)
+    monkeypatch.setattr(spill, "n_partitions", lambda *_: 5)
     assert_same(equirank.list_sums(write(SHUFFLED, tmp_path / "b", 2), **given), changed)
     duckdb = pytest.importorskip("duckdb")
     relation = duckdb.connect().from_df(SHUFFLED)
@@ -268,7 +282,7 @@ def test_what_metrics_read_in_every_engine(tmp_path, monkeypatch):
     # the file has a group that most of its blocks lack
     given = COLUMNS | EVALUATED
     assert_same(equirank.list_sums(write(costly(SORTED), tmp_path / "a"), **given), wanted)
-    monkeypatch.setattr(log_sums, "n_partitions", lambda *_: 5)
+    monkeypatch.setattr(spill, "n_partitions", lambda *_: 5)
     assert_same(equirank.list_sums(write(costly(SHUFFLED), tmp_path / "b", 2), **given), wanted)
     duckdb = pytest.importorskip("duckdb")
     relation = duckdb.connect().from_df(costly(SHUFFLED))

@@ -18,7 +18,7 @@ from equirank.core.list_sums import ListSums
 from equirank.core.ranking import Ranking
 from equirank.core.summed_lists import Before, sum_data
 from equirank.core.sums_plan import SumsPlan, Survey
-from equirank.engines import log_sums
+from equirank.engines import log_sums, spill
 from equirank.engines.log_survey import LogSurvey
 
 from .test_engines import assert_same, people, write
@@ -87,7 +87,7 @@ def wanted_sums(new, old):
 @pytest.fixture(autouse=True)
 def _small_blocks(monkeypatch):
     monkeypatch.setattr(log_sums, "BLOCK_ROWS", 500)
-    monkeypatch.setattr(log_sums, "n_partitions", lambda *_: 4)
+    monkeypatch.setattr(spill, "n_partitions", lambda *_: 4)
 
 
 def in_files(new, old, folder, **more):
@@ -458,3 +458,40 @@ def test_lists_named_by_two_columns(tmp_path):
     found = in_files(new, old, tmp_path, query=["user", "day"])
     assert found.sums["against"].tolist() == [len(OLD), 40, 40]
     assert found.sums["moved"].tolist() == wanted_sums(NEW, OLD).sums["moved"].tolist()
+
+
+@pytest.mark.parametrize("n_lists", [60, 2_100])
+def test_each_ranking_is_measured_by_its_own_largest_grade(tmp_path, n_lists):
+    new = people(n_lists).assign(person=lambda rows: rows.groupby("qid").cumcount())
+    old = new.assign(score=new["old"], y=np.minimum(new["y"], 1))
+    columns = {"query": "qid", "score": "score", "relevance": "y", "sensitive": "sex"}
+    alone = as_ranking_data(
+        y=old["y"], qid=old["qid"], score=old["score"], sensitive_features=old["race"]
+    )
+    wanted = equirank.evaluate(alone, "ERR@5", n_boot=0)["ERR@5"]
+    few = {"metrics": "ERR@5", "n_boot": 0, "n_permutations": 0}
+    audited = equirank.audit(new, against=old, id="person", **columns, **few)
+    row = next(row for row in audited.tables["comparison"] if row["metric"] == "ERR@5")
+    assert row["other"] == pytest.approx(wanted)
+    paths = [write(each, tmp_path / name) for name, each in (("new", new), ("old", old))]
+    for data, against in ((new, old), paths):
+        sums = equirank.list_sums(data, against=against, id="person", metrics="ERR@5", **columns)
+        _, other, lists, *_ = sums.sums["changes"][:, -1].sum(axis=0)
+        assert other / lists == pytest.approx(wanted)
+
+
+def test_a_day_without_the_largest_grade_is_measured_like_the_others(tmp_path):
+    new = people(60).assign(person=lambda rows: rows.groupby("qid").cumcount())
+    columns = {"query": "qid", "score": "score", "relevance": "y", "sensitive": "sex"}
+    columns |= {"id": "person"}
+    late = new["qid"] > new["qid"].median()
+    new.loc[late, "y"] = np.minimum(new.loc[late, "y"], 1)
+    old = new.assign(score=new["old"])
+    wanted = equirank.list_sums(new, against=old, metrics="ERR@5", **columns)
+    first = equirank.list_sums(new[~late], against=old[~late], metrics="ERR@5", **columns)
+    second = equirank.list_sums(new[late], against=old[late], like=first, **columns)
+    paths = [write(each[late], tmp_path / name) for name, each in (("new", new), ("old", old))]
+    in_stream = equirank.list_sums(paths[0], against=paths[1], like=first, **columns)
+    for day in (second, in_stream):
+        found = (first + day).sums["changes"]
+        np.testing.assert_allclose(found, wanted.sums["changes"], rtol=1e-12, atol=1e-12)

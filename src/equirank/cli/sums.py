@@ -136,7 +136,7 @@ def is_log(files: Sequence[str], reading: options.Reading, memory: str | None) -
 
 def log_sums(files: Sequence[str], reading: options.Reading, **given: Any) -> "ListSums":
     """Return the sums of files, and print how they were read."""
-    from ..engines.sources import list_sums, sums_with_source
+    from ..engines.sources import list_sums, sums_with_sources
 
     _check_pair(given)
     several = len(files) > 1 or os.path.isdir(files[0])
@@ -144,8 +144,9 @@ def log_sums(files: Sequence[str], reading: options.Reading, **given: Any) -> "L
         reading.options().check_kind("parquet")
         labels = {name: getattr(reading, name) for name in ("unknown", "labels", "keep_labels")}
         labels["unknown"] = reading.arguments()["unknown"]
-        found, source = sums_with_source(list(files) if several else files[0], labels | given)
-        show_source(source)
+        found, sources = sums_with_sources(list(files) if several else files[0], labels | given)
+        for source in sources:
+            show_source(source)
         return found
     for name in ("table", "memory"):
         if given.pop(name, None) is not None:

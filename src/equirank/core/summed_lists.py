@@ -212,8 +212,9 @@ class Before:
         if other is None:
             n, width = data.n_queries, len(plan.targets) + len(plan.metrics)
             return cls(np.full((n, width), np.nan), np.zeros(n, np.int64), (0, 0), None, refused)
-        theirs = plan
+        theirs, grade = plan, plan.max_grade
         if other.data is not data:
+            grade = other.data.max_grade  # as where each ranking is evaluated alone
             survey = Survey.of(other.data)
             groups = {name: g for name, g in survey.groups.items() if name in plan.groups}
             theirs = plan.extended(replace(survey, groups=groups))
@@ -221,7 +222,7 @@ class Before:
         # nothing of them is measured here.
         options: dict[str, Any] = {"ks": (1,), "n_twins": 0, "reference": {}, "median": None}
         options |= {"limits": (), "trend": False, "gains": (), "changed": False, "by": ()}
-        options |= {"control": (), "max_grade": max(plan.max_grade, other.data.max_grade)}
+        options |= {"control": (), "max_grade": grade}
         encoded = _Encoded.of(other, replace(theirs, **options))
         gaps = []
         for lists in encoded.blocks():

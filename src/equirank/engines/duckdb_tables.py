@@ -11,7 +11,7 @@ from ..core.environment import progress, require
 from ..core.errors import DataError
 from ..core.list_sums import ListSums
 from .log_columns import SIDE, LogColumns, LogPiece
-from .log_sums import LogOptions, refuse_stable
+from .log_sums import FIRST_ROWS, LogOptions, refuse_stable
 from .log_survey import LogSurvey
 from .sql_survey import survey_table
 
@@ -40,6 +40,7 @@ def sum_relation(
     refuse_stable(options, "a table of DuckDB")
     if against is not None:
         relation = _both(relation, against, columns)
+    options = options.fitted(_rows(relation, columns, FIRST_ROWS, sample=True))
     survey = _survey(relation, columns, options.scored)
     measure = options.measure(survey, columns, where)
     pieces = progress(
@@ -91,12 +92,18 @@ def _query(relation: Any, text: str) -> Any:
     return relation.query("equirank_log", text.replace("FROM log", "FROM equirank_log"))
 
 
-def _rows(relation: Any, columns: LogColumns, rows: int) -> Iterator[LogPiece]:
-    """Yield the rows of a relation sorted by list; DuckDB sorts them, on disk if it must."""
+def _rows(
+    relation: Any, columns: LogColumns, rows: int, sample: bool = False
+) -> Iterator[LogPiece]:
+    """Yield the rows of a relation sorted by list; DuckDB sorts them, on disk if it must.
+
+    With ``sample``, only as many rows as one piece has, in any order.
+    """
     names = [*columns.needed, *([SIDE] if columns.paired else [])]
     chosen = ", ".join(map(_quoted, names))
     by = ", ".join(map(_quoted, columns.query))
-    text = f"SELECT {chosen} FROM log{f' ORDER BY {by}' if by else ''}"
+    order = f" LIMIT {rows}" if sample else f" ORDER BY {by}" if by else ""
+    text = f"SELECT {chosen} FROM log{order}"
     begin = 0
     found = _query(relation, text)
     read = getattr(found, "to_arrow_reader", None) or found.fetch_arrow_reader  # before DuckDB 2

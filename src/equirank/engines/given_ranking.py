@@ -37,6 +37,8 @@ __all__ = [
 Ties = Literal["average", "stable"]
 #: The top k of each list are selected, with the default k.
 NO_RULE = DecisionRule()
+#: Most texts of a column that become words of NumPy, and most letters of one.
+MOST_WORDS, WIDEST = 64, 16
 
 
 class ColumnKeywords(TypedDict, total=False):
@@ -284,7 +286,7 @@ def _from_frame(
     if "ids" in found:
         found["id"] = found.pop("ids")
     if roles.sensitive:
-        found["sensitive"] = {name: column(name) for name in roles.sensitive}
+        found["sensitive"] = {name: _words(column(name)) for name in roles.sensitive}
     if roles.features:
         found["features"] = np.stack([np.asarray(column(n)) for n in roles.features], axis=1)
         found["feature_names"] = roles.features
@@ -296,6 +298,27 @@ def _from_frame(
     }
     chosen |= {f"sensitive ({name})": (name, "named") for name in roles.sensitive}
     return found, chosen
+
+
+def _words(column: Any) -> Any:
+    """Return a column of a few short texts of pandas as words of NumPy, which are encoded quickly.
+
+    A missing label is the empty word, which names no group either. Other columns are returned as
+    they are.
+    """
+    if not hasattr(column, "factorize") or getattr(column.dtype, "kind", "") != "O":
+        return column
+    try:
+        codes, labels = column.factorize()
+    except TypeError:  # the message about a list names the row
+        return column
+    labels = list(labels[: MOST_WORDS + 1])
+    if len(labels) > MOST_WORDS or not all(type(word) is str for word in labels):
+        return column
+    # a word of NumPy loses NULs at its end, and all words are as wide as the longest
+    if "\0" in "".join(labels) or max(map(len, labels), default=0) > WIDEST:
+        return column
+    return np.array([*labels, ""])[codes]
 
 
 def _columns_of(data: Any) -> tuple[list[str], Any]:

@@ -270,7 +270,7 @@ def _list_labels(piece: LogPiece, name: str, role: str = "query") -> Any:
     if may_miss and compute.any(missing).as_py():
         row = compute.index(missing, True).as_py()
         raise DataError(f"{piece.location(row)}: {role} ({name!r}) must not be missing")
-    if types.is_string(kind) or types.is_large_string(kind):
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind):
         return column.cast("large_string")
     if types.is_floating(kind):
         values = column.to_numpy(zero_copy_only=False)

@@ -30,7 +30,7 @@ from .arrow_stream import ArrowStream
 from .given_ranking import ordered
 from .log_columns import SIDE, LogColumns, LogPiece, other_kind
 from .log_survey import Groups, LogSurvey, MedianSearch
-from .spill import MOST_FILES, Spill, n_partitions
+from .spill import Spill
 from .whole_lists import (
     MAX_LIST_ROWS,
     ListBlock,
@@ -55,8 +55,10 @@ __all__ = [
 
 Given = TypeVar("Given")
 Made = TypeVar("Made")
-#: Most rows of a block, and bytes that a row needs while it is measured.
+#: Most rows of a block, and bytes that a row needs while it is measured, beside its labels.
 BLOCK_ROWS, ROW_BYTES = 1 << 18, 400
+#: Rows whose size is taken for that of all rows.
+FIRST_ROWS = 1 << 12
 #: Bytes of rows that are held at once, unless the caller says otherwise.
 MEMORY = 1 << 30
 
@@ -83,6 +85,8 @@ class LogOptions:
         Groups that further metrics compare with everyone else.
     per_list : PerList, optional
         Receives the values of every list.
+    row_bytes : float
+        Bytes of a row before it is measured.
     """
 
     plan: Mapping[str, Any] = field(default_factory=dict)
@@ -93,6 +97,7 @@ class LogOptions:
     n_jobs: int = 1
     protected: Any = None
     per_list: PerList | None = None
+    row_bytes: float = 0.0
 
     @property
     def scored(self) -> bool:
@@ -102,8 +107,17 @@ class LogOptions:
     @property
     def rows(self) -> int:
         """Number of rows of a block."""
-        most = self.memory // (ROW_BYTES * (self.n_jobs + 1))
-        return int(min(BLOCK_ROWS, max(1 << 12, most)))
+        # labels are copied while lists are brought together
+        most = self.memory / ((ROW_BYTES + 2 * self.row_bytes) * (self.n_jobs + 1))
+        return int(min(BLOCK_ROWS, max(FIRST_ROWS, most)))
+
+    def fitted(self, pieces: Iterator[LogPiece]) -> "LogOptions":
+        """Return the options for rows that are as large as the first ones."""
+        first = next(pieces, None)
+        if first is None or not first.n_rows:
+            return self
+        n_bytes = sum(map(_decoded_bytes, first.batch.columns))
+        return replace(self, row_bytes=n_bytes / first.n_rows)
 
     def measure(self, survey: LogSurvey, columns: LogColumns, where: str) -> "LogMeasure":
         """Return how the surveyed lists are measured."""
@@ -125,13 +139,20 @@ class LogOptions:
                 raise DataError("against must share at least one list with data, got none")
             others = survey.other.groups(columns, f"{where}, against", self.max_groups)
             refused = "" if survey.same_lists else OTHER_LISTS
-            grade = max(survey.other.grades, default=0.0)
+            grade = self.grade_of_other(max(survey.other.grades, default=0.0))
             cut = self.compared_cut(survey.cut, where)
             plan = plan.unchanged if refused else replace(plan, changed=True, cut=cut)
         return LogMeasure(
             fixed, groups, plan, self.rows, self.max_list_rows, self.per_list, others, refused,
             grade,
         )  # fmt: skip
+
+    def grade_of_other(self, grade: float) -> float:
+        """Return the largest grade by which another ranking is measured.
+
+        It is its own, beside earlier sums at least theirs, so that days without it add up.
+        """
+        return grade if self.like is None else max(grade, self.like.plan.max_grade)
 
     def compared_cut(self, cut: int | None, where: str) -> int | None:
         """Return the number of positions that are compared with another ranking; None for all.
@@ -168,6 +189,12 @@ class LogOptions:
         # earlier sums that claim no change can be added to those that do
         changed = plan.changed or bool(self.plan.get("changed"))
         return replace(plan.extended(known), changed=changed)
+
+
+def _decoded_bytes(column: Any) -> int:
+    """Return the bytes of a column, each row with a label of its own."""
+    coded = hasattr(column, "dictionary_decode")
+    return int((column.dictionary_decode() if coded else column).nbytes)
 
 
 def _bound(
@@ -509,6 +536,8 @@ def sum_stream(
 
     Lists that are scattered over the stream are sorted on disk, and so are those of two tables.
     """
+    if stream.again:
+        options = options.fitted(_read(stream, columns.needed, FIRST_ROWS))
     if columns.paired or not stream.again:
         return _spilled(stream, columns, options)
     columns = columns.open()
@@ -604,30 +633,30 @@ def _spilled(
 ) -> tuple[ListSums, LogMeasure]:
     """Return the sums of a stream whose rows are sorted by list in temporary files."""
     columns = columns.open()
-    n_files = MOST_FILES // 2
-    if stream.n_rows is not None:
-        n_files = n_partitions(stream.n_rows, 8 * len(columns.needed), options.memory)
-    with Spill(n_files, row_keys) as files:
+    with Spill(options.memory, row_keys) as files:
+
+        def watched(word: str) -> Iterator[Any]:
+            rows = files.n_rows
+            return progress(files.parts(), word, rows, rows=lambda part: part.num_rows)
+
         pieces = _watched(stream, columns.needed, options, "Sorting")
         checked = (columns.checked(piece) for piece in pieces)
         files.write(_conforming(checked, columns) if columns.paired else checked, stream.n_rows)
         stream.check_unchanged()
+        options = replace(options, row_bytes=files.n_bytes / max(1, files.n_rows))
         survey = LogSurvey()
-        for part in progress(files.parts(), "Surveying", n_files):
+        for part in watched("Surveying"):
             _add_blocks(survey, _sliced(part, options.rows), columns, options)
         if options.scored and "score" in columns.roles.single:
             search = MedianSearch(survey.n_rows)
             while not search.done:
-                parts = progress(files.parts(), "Median score", n_files)
+                parts = watched("Median score")
                 search.narrow(sum(search.count(_first_scores(part)) for part in parts))
             survey.median_score = search.median
         measure = options.measure(survey, columns, stream.name)
-        several = progress(
-            files.parts(), "Measuring", files.n_rows, rows=lambda part: part.num_rows
-        )
         total = ListSums.total(
             sums
-            for part in several
+            for part in watched("Measuring")
             for sums in measure.of_rows(_sliced(part, options.rows), options.n_jobs)
         )
     return survey.checked(total, stream.name), measure

@@ -49,10 +49,11 @@ from .given_ranking import (
 )
 from .log_columns import LogColumns, columns_of
 from .log_sums import MEMORY, LogOptions, before_of_scores, in_canonical_order, sum_stream
+from .log_survey import Groups
 from .spark_frames import is_spark_frame, sum_spark
 from .whole_lists import MAX_LIST_ROWS
 
-__all__ = ["LogRequest", "list_sums", "memory_bytes", "sums_with_source"]
+__all__ = ["LogRequest", "list_sums", "memory_bytes", "sums_with_sources"]
 
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "KI": 1 << 10, "MI": 1 << 20, "GI": 1 << 30}
@@ -207,7 +208,7 @@ def list_sums(data: Any = None, **given: Unpack[SumsKeywords]) -> ListSums:
     >>> equirank.list_sums(load_hiring())
     ListSums(3213 rows, 60 lists, sex (2 groups), age_group (3 groups))
     """
-    return sums_with_source(data, given)[0]
+    return sums_with_sources(data, given)[0]
 
 
 @dataclass(frozen=True, eq=False)
@@ -271,8 +272,8 @@ def check_attributes(names: Collection[str], options: LogOptions) -> None:
         )
 
 
-def sums_with_source(data: Any, given: Mapping[str, Any]) -> tuple[ListSums, Source | None]:
-    """Return the sums of data, and the record of the files that were read.
+def sums_with_sources(data: Any, given: Mapping[str, Any]) -> tuple[ListSums, list[Source]]:
+    """Return the sums of data, and the records of the files that were read: of data and against.
 
     ``given`` contains arguments of `list_sums`.
     """
@@ -283,32 +284,32 @@ def sums_with_source(data: Any, given: Mapping[str, Any]) -> tuple[ListSums, Sou
         raise DataError("per_list must be omitted for frames of Dask and Spark")
     with opened_per_list(given["per_list"]) as per_list:
         request = replace(request, options=replace(request.options, per_list=per_list))
-        sums, source = _opened(data, request, where, outcomes)
-    return in_canonical_order(sums), source
+        sums, sources = _opened(data, request, where, outcomes)
+    return in_canonical_order(sums), sources
 
 
 def _opened(
     data: Any, request: LogRequest, where: Mapping[str, Any], outcomes: Any
-) -> tuple[ListSums, Source | None]:
+) -> tuple[ListSums, list[Source]]:
     """Return the sums of data by the engine of their kind."""
     options = request.options
     if is_dask_frame(data):
         _refuse_where(where, "client")
         other = request.against_of("a frame of Dask", is_dask_frame)
         columns = _columns_of(request, "data", data, other)
-        return sum_dask(data, columns, options, where["client"], other), None
+        return sum_dask(data, columns, options, where["client"], other), []
     _refuse_where(where, "memory", "table")
     if isinstance(data, (str, os.PathLike)) and _is_database(data):
-        return _of_database(data, request, where["table"]), None
+        return _of_database(data, request, where["table"]), []
     _refuse_where(where, "memory")
     if is_relation(data):
         other = request.against_of("a relation of DuckDB", is_relation)
         columns = _columns_of(request, "data", data, other)
-        return sum_relation(data, columns, options, "data", other), None
+        return sum_relation(data, columns, options, "data", other), []
     if is_spark_frame(data):
         other = request.against_of("a frame of Spark", is_spark_frame)
         columns = _columns_of(request, "data", data, other)
-        return sum_spark(data, columns, options, other), None
+        return sum_spark(data, columns, options, other), []
     if _is_paths(data):
         return _of_files(data, request)
     if is_arrow_stream(data):
@@ -317,8 +318,8 @@ def _opened(
         second = None if other is None else open_arrow(other)
         columns = _columns_of(request, stream.name, stream, second)
         stream = stream if second is None else paired_streams(stream, second)
-        return sum_stream(stream, columns, options)[0], None
-    return _of_memory(data, request, where, outcomes), None
+        return sum_stream(stream, columns, options)[0], []
+    return _of_memory(data, request, where, outcomes), []
 
 
 def _columns_of(
@@ -451,7 +452,7 @@ def _is_paths(data: Any) -> bool:
     return bool(several) and all(isinstance(each, (str, os.PathLike)) for each in several)
 
 
-def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, Source | None]:
+def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, list[Source]]:
     """Return the sums of files: Parquet and Arrow as a stream, others in memory."""
     several = data if isinstance(data, (list, tuple)) else [data]
     paths = arrow_paths(data)
@@ -462,14 +463,11 @@ def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, Source | None]:
         sums, measure = sum_stream(stream, columns, request.options)
         digests = tuple(map(file_digest, paths))
         before = () if second is None else tuple(map(file_digest, second.paths))
-        name = first.name if len(paths) > 1 else paths[0].name
-        how = {"format": "Parquet" if paths[0].suffix.lower() in PARQUET else "Arrow"}
-        groups = measure.groups
-        source = Source(
-            name, digests[0] if len(digests) == 1 else "", sums.n_rows, how,
-            columns.record(), groups.record, groups.remarks,
-        )  # fmt: skip
-        return replace(sums, sources=digests, against_sources=before), source
+        sources = [_source(first, digests, sums.n_rows, measure.groups, columns.record())]
+        if second is not None and measure.others is not None:
+            rows = int(sums.sums["against"][0])
+            sources.append(_source(second, before, rows, measure.others, {}))
+        return replace(sums, sources=digests, against_sources=before), sources
     if len(several) > 1:
         raise DataError(f"several files must be Parquet or Arrow, got {os.fspath(several[0])}")
     options: dict[str, Any] = {
@@ -491,7 +489,23 @@ def _of_files(data: Any, request: LogRequest) -> tuple[ListSums, Source | None]:
     empty = replace(
         request, columns=dict.fromkeys(request.columns), against=other, id=None, read={}
     )
-    return _of_memory(data, empty, {}, None), data.source
+    known = [each.source for each in (data, other) if isinstance(each, RankingData)]
+    return _of_memory(data, empty, {}, None), [source for source in known if source is not None]
+
+
+def _source(
+    stream: ArrowStream,
+    digests: Sequence[str],
+    n_rows: int,
+    groups: Groups,
+    columns: Mapping[str, tuple[str, str]],
+) -> Source:
+    """Return the record of Parquet or Arrow files."""
+    paths = stream.paths
+    name = stream.name if len(paths) > 1 else paths[0].name
+    how = {"format": "Parquet" if paths[0].suffix.lower() in PARQUET else "Arrow"}
+    digest = digests[0] if len(digests) == 1 else ""
+    return Source(name, digest, n_rows, how, columns, groups.record, groups.remarks)
 
 
 def _digest(data: RankingData) -> tuple[str, ...]:
@@ -560,6 +574,8 @@ def _paired(
             raise DataError(f"against must have the attribute {name!r} of data")
     if other.n_draws > 1:
         raise DataError(f"against must be a ranking with one draw, got {other.n_draws} draws")
+    rows = replace(other.data, max_grade=options.grade_of_other(other.data.max_grade))
+    other = Ranking(rows, other.position, other.last)
     cut = options.compared_cut(shown_cut(ranking), "data")
     before, plan = Before.paired(ranking, other, plan, (cut,))
     if not before.sizes.any():

@@ -1,10 +1,12 @@
 """Rows of scattered lists, divided by key among files that vanish with the process."""
 
 import errno
+import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -19,20 +21,25 @@ __all__ = ["Spill", "n_partitions"]
 
 #: Most files at once, below the usual limit of a process.
 MOST_FILES = 512
-#: Rows that are collected before they are divided.
+#: The lowest bits of a key choose the bucket; the next ones the file, or that of a second division.
+LOWEST_BITS, HIGHER_BITS = 10, 37
+#: Rows that are collected before they are divided, at most.
 ROWS = 1 << 19
 
 
-def n_partitions(n_rows: int, row_bytes: float, memory: int) -> int:
+def n_partitions(n_rows: int | None, row_bytes: float, memory: int) -> int:
     """Return the number of files, so that the rows of one fit a quarter of the memory.
 
-    Rows are sorted in memory, which takes their size twice.
+    Rows are sorted in memory, which takes their size twice. If their number is not known (None),
+    there are half as many files as may be.
 
     Examples
     --------
     >>> n_partitions(100_000_000, 24, 1 << 30)
     18
     """
+    if n_rows is None:
+        return MOST_FILES // 2
     return max(1, min(MOST_FILES, int(np.ceil(2 * n_rows * row_bytes / (memory / 4)))))
 
 
@@ -40,34 +47,41 @@ class Spill:
     """Temporary Arrow files, one for each part of the keys; a context manager.
 
     The files have no name in any folder, or are removed when they are closed, so that neither an
-    error nor the end of the process leaves one behind.
+    error nor the end of the process leaves one behind. Their number follows from the size of the
+    first rows. A file that nevertheless exceeds a quarter of the memory is divided again.
 
     Parameters
     ----------
-    n_parts : int
-        Number of files.
+    memory : int
+        Bytes of rows that are held at once.
     keys : callable
         Checked rows -> a 64-bit key of the list of each row.
     folder : str, optional
         Where the files are; by default that of temporary files (``TMPDIR``).
+    n_parts : int, optional
+        Number of files; by default as many as rows like the first ones need.
+    bits : int
+        The lowest bits of a key, which do not choose the file.
     """
 
     def __init__(
-        self, n_parts: int, keys: Callable[[Any], np.ndarray], folder: str | None = None
+        self,
+        memory: int,
+        keys: Callable[[Any], np.ndarray],
+        folder: str | None = None,
+        n_parts: int | None = None,
+        bits: int = LOWEST_BITS,
     ) -> None:
-        self.n_parts, self.keys = n_parts, keys
+        self.memory, self.keys, self.n_parts, self.bits = memory, keys, n_parts, bits
         self.folder = folder or tempfile.gettempdir()
         self.n_rows = self.n_bytes = 0
         self._files: list[Any] = []
         self._writers: list[Any] = []
         self._stack = ExitStack()
         self._waiting: list[Any] = []
-        self._n_waiting = 0
+        self._n_waiting = self._bytes_waiting = 0
 
     def __enter__(self) -> "Spill":
-        for _ in range(self.n_parts):
-            file = self._stack.enter_context(tempfile.TemporaryFile(dir=self.folder))
-            self._files.append(file)
         return self
 
     def __exit__(
@@ -90,7 +104,8 @@ class Spill:
             for batch in batches:
                 self._waiting.append(batch)
                 self._n_waiting += batch.num_rows
-                if self._n_waiting >= ROWS:
+                self._bytes_waiting += batch.nbytes
+                if self._n_waiting >= ROWS or self._bytes_waiting >= self.memory / 8:
                     self._divide(expected_rows)
             self._divide(expected_rows)
             for writer in self._writers:
@@ -108,16 +123,15 @@ class Spill:
         if not self._n_waiting:
             return
         rows = arrow.concat_batches(self._waiting)
-        self._waiting, self._n_waiting = [], 0
+        self._waiting, self._n_waiting, self._bytes_waiting = [], 0, 0
         self.n_rows += rows.num_rows
-        self.n_bytes += rows.get_total_buffer_size()
+        self.n_bytes += rows.nbytes
         if not self._writers:
-            self._check_space(rows, expected_rows)
-            self._writers = [arrow.ipc.new_stream(file, rows.schema) for file in self._files]
-        # The lowest ten bits choose the bucket; others choose the file.
-        part = ((self.keys(rows) >> np.uint64(10)) % np.uint64(self.n_parts)).astype(np.uint16)
+            self._open(rows, expected_rows)
+        home = (self.keys(rows) >> np.uint64(self.bits)) % np.uint64(len(self._files))
+        part = home.astype(np.uint16)
         order = np.argsort(part, kind="stable")
-        ends = np.cumsum(np.bincount(part, minlength=self.n_parts)).tolist()
+        ends = np.cumsum(np.bincount(part, minlength=len(self._files))).tolist()
         divided = rows.take(arrow.array(order))
         begin = 0
         for writer, end in zip(self._writers, ends, strict=True):
@@ -125,13 +139,16 @@ class Spill:
                 writer.write_batch(divided.slice(begin, end - begin))
             begin = end
 
-    def _check_space(self, rows: Any, expected_rows: int | None) -> None:
-        """Raise before writing if the disk cannot hold the expected rows."""
-        if expected_rows is None:
-            return
-        needed = expected_rows * rows.get_total_buffer_size() // rows.num_rows
-        if needed > shutil.disk_usage(self.folder).free:
+    def _open(self, rows: Any, expected_rows: int | None) -> None:
+        """Open as many files as rows like these need, or raise if the disk cannot hold them."""
+        row_bytes = rows.nbytes / rows.num_rows
+        if (expected_rows or 0) * row_bytes > shutil.disk_usage(self.folder).free:
             raise self._full(expected_rows)
+        stream = require("pyarrow", "data").ipc.new_stream
+        temporary = partial(tempfile.TemporaryFile, dir=self.folder)
+        for _ in range(self.n_parts or n_partitions(expected_rows, row_bytes, self.memory)):
+            self._files.append(self._stack.enter_context(temporary()))
+            self._writers.append(stream(self._files[-1], rows.schema))
 
     def _full(self, expected_rows: int | None) -> DataError:
         needed = self.n_bytes * max(1.0, (expected_rows or self.n_rows) / max(1, self.n_rows))
@@ -145,9 +162,25 @@ class Spill:
     def parts(self) -> Iterator[Any]:
         """Yield the rows of each file, sorted by list."""
         arrow = require("pyarrow", "data")
-        for file in self._files[: len(self._writers)]:
+        for file in self._files:
+            size = file.seek(0, os.SEEK_END)
             file.seek(0)
             with arrow.ipc.open_stream(file) as reader:
-                batches = list(reader)
-            if batches:
-                yield sorted_rows(arrow.concat_batches(batches))
+                if size > self.memory / 4 and self.bits == LOWEST_BITS:
+                    yield from self._finer(reader, size)
+                elif batches := list(reader):
+                    yield _sorted(batches)
+
+    def _finer(self, batches: Iterable[Any], size: int) -> Iterator[Any]:
+        """Yield the rows of a file that is too large, divided again; a list remains whole."""
+        n_parts = n_partitions(size, 1, self.memory)
+        with Spill(self.memory, self.keys, self.folder, n_parts, HIGHER_BITS) as files:
+            files.write(batches)
+            yield from files.parts()
+
+
+def _sorted(batches: list[Any]) -> Any:
+    """Return the rows of batches sorted by list, and free the batches."""
+    rows = require("pyarrow", "data").concat_batches(batches)
+    batches.clear()
+    return sorted_rows(rows)
