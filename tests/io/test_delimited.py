@@ -651,3 +651,17 @@ def test_ids_that_occur_again_and_lists_that_return(tmp_path, monkeypatch):
     assert data.ids.tolist() == [n % 4 for q in range(3) for n in range(q, 24, 3)]
     path.write_text(path.read_text() + "2,x,9\n")
     assert read_csv(path).ids.tolist()[-2:] == ["3", "x"]
+
+
+def test_ids_are_trimmed_and_never_missing(write, monkeypatch):
+    """Trimmed labels are counted through all chunks, and an error names the line in its chunk."""
+    monkeypatch.setattr(delimited, "_ROWS", 4)
+    cells = [f"p{n}" if n % 3 else f" p{n}\t" for n in range(20)]
+    data = both(write("id,score\n" + "".join(f"{cell},1\n" for cell in cells)))
+    assert data.ids.tolist() == [cell.strip() for cell in cells]
+    remark = "id: 7 labels were read without the white space around the text"
+    assert data.source.remarks[0] == remark
+    for word in ("", " ", "NA", " NA"):
+        cells[17] = word
+        path = write("id,score\n" + "".join(f"{cell},1\n" for cell in cells))
+        fails(path, r"data.csv, line 19: id \('id'\) must not be missing$")

@@ -232,6 +232,10 @@ class _ArrowChunk:
             codes = np.where(missing[codes], -1, codes)
         return codes, labels
 
+    def cells(self, name: str) -> list[Any]:
+        cells: list[Any] = self._column(name).to_pylist()
+        return cells
+
     def location(self, row: int) -> str:
         return f"record {row}"
 
