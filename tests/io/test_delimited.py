@@ -568,6 +568,19 @@ def test_a_packed_file_that_unpacks_to_far_more_is_refused(write, monkeypatch):
         'qid,id,sex,score\n1,a,f,2\n1,"b,m,3\n1,c,m,4\n',
         "qid,id,sex,score\n1,a,f,2\n1,b\0,m,3\n",
         "qid,id,sex,score\n1,a,f,2\n1,b,m,x\n",
+        "qid,id,sex,score\r1,a,f,2\r1,b,m,3\r\n1,c,m,4\n1,d,f,5",
+        'qid,id,sex,score\n1,"a\rb",f,2\n1,b,m,3\n',
+        'qid,id,sex,score\n1,a,f,2\n1,"\n",m,3\n1,",\n,",m,3\n1,b,m,3\n',
+        "qid,id,sex,score\n1,a,f,2\n1,b,m\n1,c,m,3,4\n1,d,f,1\n",
+        'qid,id,sex,score\n1,a,f,2\n1,"b"c,m,2\n',
+        "qid,id,sex,score\n1,a,f,2\n1,b,m,3,1,1,1,1,1\n",
+        "qid,id,sex,score\n" + "1,a,f,2\n" * 60 + "1,\0,f,2\n",
+        "qid,id,sex,score\n1,a,f,2\n,x,f,3\n",
+        "qid,id,sex,score\n1,a,f,2\n1, b ,m,3\n1,\u2028c\x0b,m,3\n1,d\x1ce,f,1\n",
+        "qid,id,sex,score\n1,a,f,2\n1,b,m,3\n1, NA ,m,3\n",
+        "qid id sex score\n1  a f 2 \n\n 1 b m 3\n1 c m 4\n",
+        "score\n1\n\n2\n3\n",
+        'score\n1\n""\n2\n',
     ],
 )
 def test_blocks_are_read_as_record_by_record(tmp_path, monkeypatch, text, size):
@@ -576,22 +589,42 @@ def test_blocks_are_read_as_record_by_record(tmp_path, monkeypatch, text, size):
 
     def found():
         try:
-            data = read_csv(path, sensitive=["sex"] if ",sex," in text else None, features=())
+            sign = "space" if text.startswith("qid id") else None
+            people = ["sex"] if "sex" in text else None
+            data = read_csv(path, sensitive=people, features=(), delimiter=sign)
         except DataError as error:
             return str(error)
-        parts = [part.tolist() for part in (data.ids, data.score, data.qids, data.offsets)]
+        columns = (data.ids, data.score, data.qids, data.offsets)
+        parts = [None if part is None else part.tolist() for part in columns]
         return (
             parts,
             {name: each.codes.tolist() for name, each in data.sensitive.items()},
             data.source,
         )
 
+    monkeypatch.setattr(delimited, "_arrow", lambda: None)
     monkeypatch.setattr(delimited, "_ROWS", size)
     blocks = found()
     monkeypatch.setattr(Records, "_plain", lambda self, lines, layout: None)
     assert blocks == found()
     monkeypatch.setattr(delimited, "_ROWS", 8192)
     assert blocks == found()
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("last", ["", "end"])
+def test_lines_of_one_row_each_are_parsed_at_once(write, monkeypatch, end, last):
+    def refuse(*args):
+        raise AssertionError("these lines were parsed record by record")
+
+    monkeypatch.setattr(Records, "rows", refuse)
+    lines = ["qid,id,score", *(f'q{n // 3}, ,"1{n}"' for n in range(9)), ",p,0"]
+    path = write(end.join(lines).replace(" ", '"a, ""b"""') + last.replace("end", end))
+    with pytest.raises(DataError, match=r"line 11: query \('qid'\) must not be missing"):
+        slow(path)
+    data = slow(path, query=False, features=())
+    assert data.ids.tolist() == ['a, "b"'] * 9 + ["p"]
+    assert data.score.tolist() == [*range(10, 19), 0]
 
 
 @pytest.mark.parametrize(
@@ -618,3 +651,17 @@ def test_ids_that_occur_again_and_lists_that_return(tmp_path, monkeypatch):
     assert data.ids.tolist() == [n % 4 for q in range(3) for n in range(q, 24, 3)]
     path.write_text(path.read_text() + "2,x,9\n")
     assert read_csv(path).ids.tolist()[-2:] == ["3", "x"]
+
+
+def test_ids_are_trimmed_and_never_missing(write, monkeypatch):
+    """Trimmed labels are counted through all chunks, and an error names the line in its chunk."""
+    monkeypatch.setattr(delimited, "_ROWS", 4)
+    cells = [f"p{n}" if n % 3 else f" p{n}\t" for n in range(20)]
+    data = both(write("id,score\n" + "".join(f"{cell},1\n" for cell in cells)))
+    assert data.ids.tolist() == [cell.strip() for cell in cells]
+    remark = "id: 7 labels were read without the white space around the text"
+    assert data.source.remarks[0] == remark
+    for word in ("", " ", "NA", " NA"):
+        cells[17] = word
+        path = write("id,score\n" + "".join(f"{cell},1\n" for cell in cells))
+        fails(path, r"data.csv, line 19: id \('id'\) must not be missing$")

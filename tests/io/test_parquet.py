@@ -200,6 +200,8 @@ def test_a_folder(write, tmp_path):
         ({"score": [1.0, None]}, {}, r"data.parquet, row 1: score \('score'\) must not be missing"),
         ({"score": [1.0, np.nan]}, {}, r"row 1: score \('score'\) must not be missing"),
         ({"qid": [1, None], "score": [1, 2]}, {}, r"row 1: query \('qid'\) must not be missing"),
+        ({"id": ["a", None], "score": [1, 2]}, {}, r"row 1: id \('id'\) must not be missing"),
+        ({"id": [1.5, np.nan], "score": [1, 2]}, {}, r"row 1: id \('id'\) must not be missing"),
         ({"s": ["f", None], "score": [1, 2]}, {"sensitive": "s"}, r"row 1: sensitive \('s'\) must"),
         ({"label": [1, -1]}, {}, r"row 1: relevance \('label'\) must be a finite number >= 0, got"),
         ({"label": ["1", "2"]}, {}, "must be a number, got 'a column of type string'"),

@@ -81,8 +81,8 @@ def csv_cells(layout: TextLayout) -> dict[str, list[str]]:
     """Return all columns as the text in the file; those without a name and a value are left out."""
     columns: list[list[str]] = [[] for _ in layout.names]
     with open_records(layout.path, layout.encoding, layout.delimiter) as records:
-        for rows, _ in records.blocks(layout, _ROWS):
-            for column, cells in zip(columns, zip(*rows, strict=True), strict=True):
+        for block, _ in records.blocks(layout, range(len(columns)), _ROWS):
+            for column, cells in zip(columns, block, strict=True):
                 column.extend(cells)
     return named_cells(layout.path, layout.names, columns)
 
@@ -125,12 +125,10 @@ def text_chunks(
 ) -> Iterator[TextChunk]:
     """Yield the rows, some thousands at a time."""
     first = {name: at for at, name in reversed(list(enumerate(layout.names)))}
-    indices = {name: first[name] for name in names}
-    where = f"{layout.path}, line "
+    places, where = [first[name] for name in names], f"{layout.path}, line "
     most = max(1, min(_ROWS, _CELLS // len(layout.names)))
-    for rows, lines in records.blocks(layout, most):
-        columns = list(zip(*rows, strict=True))
-        yield TextChunk(where, {n: columns[j] for n, j in indices.items()}, lines, decimals)
+    for columns, lines in records.blocks(layout, places, most):
+        yield TextChunk(where, dict(zip(names, columns, strict=True)), lines, decimals)
 
 
 class PlainBytes(io.RawIOBase):
@@ -233,6 +231,10 @@ class _ArrowChunk:
             missing = np.array([label in _MISSING for label in labels])
             codes = np.where(missing[codes], -1, codes)
         return codes, labels
+
+    def cells(self, name: str) -> list[Any]:
+        cells: list[Any] = self._column(name).to_pylist()
+        return cells
 
     def location(self, row: int) -> str:
         return f"record {row}"

@@ -1,7 +1,9 @@
 """Conversion of the cells of a table to arrays, chunk by chunk, and to RankingData."""
 
+import itertools
 import re
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Protocol
@@ -51,7 +53,7 @@ _INTEGERS = re.compile(rf"{_WHOLE}(?:\n{_WHOLE})*", re.ASCII)
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", re.ASCII)
 
 
-def codes_of(cells: Iterable[Any], *, raw: bool = False) -> tuple[np.ndarray, list[Any]]:
+def codes_of(cells: Sequence[Any], *, raw: bool = False) -> tuple[np.ndarray, list[Any]]:
     """Return codes in order of first appearance (-1 if missing), and their labels.
 
     With ``raw``, words for a missing cell are labels too.
@@ -63,11 +65,10 @@ def codes_of(cells: Iterable[Any], *, raw: bool = False) -> tuple[np.ndarray, li
     >>> codes_of(["f", "NA"], raw=True)
     (array([0, 1]), ['f', 'NA'])
     """
-    cells = list(cells)
-    missing = {None} if raw else _MISSING | {None}
-    labels = [label for label in dict.fromkeys(cells) if label not in missing]
-    code = dict.fromkeys(missing, -1) | dict(zip(labels, range(len(labels)), strict=True))
-    return np.fromiter(map(code.__getitem__, cells), np.int64, len(cells)), labels
+    missing = (None,) if raw else (None, *MISSING)
+    code = defaultdict(itertools.count().__next__, dict.fromkeys(missing, -1))
+    codes = np.fromiter(map(code.__getitem__, cells), np.int64, len(cells))
+    return codes, list(code)[len(missing) :]
 
 
 def typed(labels: Sequence[Any], decimals: bool) -> list[Any]:
@@ -137,6 +138,9 @@ class Chunk(Protocol):
         With ``raw``, words for a missing cell are labels too.
         """
 
+    def cells(self, name: str) -> Sequence[Any]:
+        """Return a column as in the file; None or a word for it if missing."""
+
     def location(self, row: int) -> str:
         """Return the file and the line of a row, for error messages."""
 
@@ -191,26 +195,23 @@ def named_cells(
 
 
 class _Labels:
-    """A column of labels with common codes for the whole file, or ``distinct`` ones without."""
+    """A column of labels with common codes for the whole file; ids are kept without codes."""
 
-    def __init__(self, distinct: bool = False) -> None:
+    def __init__(self) -> None:
         self._codes, self._seen = GrowingArray(np.int32), dict[Any, int]()
-        self._cells: list[Any] | None = [] if distinct else None
+        self.ids: list[Any] = []
         self.record: tuple[tuple[str, int, str | None], ...] = ()
         self.remarks: tuple[str, ...] = ()
 
     def append(self, codes: np.ndarray, labels: list[Any]) -> None:
-        if self._cells is not None:
-            self._cells += map([*labels, None].__getitem__, codes.tolist())
-            return
         seen = self._seen
         lookup = np.array([*(seen.setdefault(label, len(seen)) for label in labels), -1], np.int32)
         self._codes.append(lookup[codes])
 
     def finish(self, text: bool, decimals: bool) -> np.ndarray:
         """Return the column: an array of numbers, or of objects with None if missing."""
-        if self._cells is not None:
-            return self._column(self._cells, np.arange(len(self._cells)), text, decimals)
+        if self.ids:
+            return self._column(self.ids, slice(len(self.ids)), text, decimals)
         return self._column(list(self._seen), self._codes.finish(), text, decimals)
 
     def finish_groups(self, name: str, rules: LabelRules, text: bool) -> np.ndarray:
@@ -227,17 +228,19 @@ class _Labels:
 
     @staticmethod
     def _column(
-        labels: list[Any], codes: np.ndarray, text: bool, decimals: bool, groups: bool = False
+        labels: list[Any],
+        codes: np.ndarray | slice,
+        text: bool,
+        decimals: bool,
+        groups: bool = False,
     ) -> np.ndarray:
         labels = typed(labels, decimals) if text else labels
-        values = np.empty(len(labels) + 1, dtype=object)
-        values[:] = [*labels, None]
         numeric = all(issubclass(kind, (int, float)) for kind in {*map(type, labels)})
         words = groups and all(isinstance(label, str) and len(label) <= _SHORT for label in labels)
-        if labels and (numeric or words) and (codes >= 0).all():
+        present = isinstance(codes, slice) or bool((codes >= 0).all())
+        if labels and (numeric or words) and present:
             return np.array(labels)[codes]
-        column: np.ndarray = values[codes]
-        return column
+        return np.fromiter([*labels, None], object, len(labels) + 1)[codes]
 
 
 class Gatherer:
@@ -267,8 +270,7 @@ class Gatherer:
         self.how: dict[str, str] = {}
         self.remarks: list[str] = []
         self.missing = {"sensitive": missing_sensitive, "relevance": missing_relevance}
-        ids = roles.single.get("ids")
-        self._labels = {name: _Labels(distinct=name == ids) for name in roles.labels}
+        self._labels = {name: _Labels() for name in roles.labels}
         self._label_role = dict.fromkeys(roles.sensitive, "sensitive") | {
             roles.single[role]: role for role in ("query", "ids") if role in roles.single
         }
@@ -302,8 +304,11 @@ class Gatherer:
 
     def _add_labels(self, chunk: Chunk, name: str, column: _Labels) -> None:
         role = self._label_role[name]
+        if role == "ids":
+            column.ids += self._present_ids(chunk, name)
+            return
         codes, labels = chunk.labels(name, raw=role == "sensitive")
-        if chunk.text and role in ("query", "ids"):
+        if chunk.text and role == "query":
             codes, labels = self._trim(name, codes, labels)
         if role != "outcomes" and self.missing.get(role, "error") == "error":
             missing = codes < 0
@@ -314,6 +319,19 @@ class Gatherer:
                 code = codes[int(missing.argmax())]
                 self._check_present(chunk, role, name, missing, "" if code < 0 else labels[code])
         column.append(codes, labels)
+
+    def _present_ids(self, chunk: Chunk, name: str) -> list[Any]:
+        """Return the ids of a chunk, trimmed; raise if one is missing."""
+        cells, missing = list(chunk.cells(name)), _MISSING if chunk.text else {None}
+        if chunk.text:
+            given, cells = cells, list(map(str.strip, cells))
+            if given != cells:
+                changed = sum(map(str.__ne__, given, cells))
+                self._trimmed[name] = self._trimmed.get(name, 0) + changed
+        if not missing.isdisjoint(cells):
+            bad = np.array([cell in missing for cell in cells])
+            self._check_present(chunk, "ids", name, bad)
+        return cells
 
     def _trim(
         self, name: str, codes: np.ndarray, labels: list[str]

@@ -32,6 +32,7 @@ Decimal = Literal["comma", "point"]
 DECIMALS: dict[str, Decimal] = {"comma": "comma", ",": "comma", "point": "point", ".": "point"}
 
 _MISSING = frozenset(MISSING)
+_SAMPLE = 100  # cells that tell whether a column has few different ones
 _TRUTH = {"true": 1.0, "false": 0.0}
 _COMMA = re.compile(r"[+-]?[0-9]+,([0-9]+)", re.ASCII)
 _NUMBER = re.compile(r"[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?", re.ASCII)
@@ -67,14 +68,23 @@ def numbers_of(cells: Sequence[str], decimal: Decimal | None = None) -> np.ndarr
     >>> numbers_of(["1,5", "1.234,5"], "comma"), numbers_of(["1,234"], "point")
     (array([   1.5, 1234.5]), array([1234.]))
     """
+    if len({*cells[:_SAMPLE]}) < _SAMPLE // 2 < len(cells):  # likely few words, each of them once
+        words = list(dict.fromkeys(cells))
+        value = dict(zip(words, _numbers(words, decimal, cells).tolist(), strict=True))
+        return np.fromiter(map(value.__getitem__, cells), np.float64, len(cells))
+    return _numbers(cells, decimal, cells)
+
+
+def _numbers(words: Sequence[str], decimal: Decimal | None, cells: Sequence[str]) -> np.ndarray:
+    """Convert words, the different ones among the cells or all, in order of first appearance."""
     try:
         # Python's float accepts underscores; a point is no decimal sign beside a decimal comma
-        if decimal != "comma" and "_" not in "".join(cells):
-            return np.array(list(map(float, cells)), dtype=np.float64)
+        if decimal != "comma" and "_" not in "".join(words):
+            return np.fromiter(map(float, words), np.float64, len(words))
     except ValueError:
         pass
-    result = np.empty(len(cells))
-    for row, cell in enumerate(cells):
+    result = np.empty(len(words))
+    for row, cell in enumerate(words):
         word = cell.strip()
         if word in _MISSING:
             result[row] = np.nan
@@ -84,7 +94,7 @@ def numbers_of(cells: Sequence[str], decimal: Decimal | None = None) -> np.ndarr
             try:
                 result[row] = float(_in_python(word, decimal).replace("_", "?"))
             except ValueError:
-                raise CellError(row, cell) from None
+                raise CellError(cells.index(cell), cell) from None
     return result
 
 

@@ -306,6 +306,11 @@ class BatchChunk:
         missing = np.array([label is None or label != label for label in labels] + [False])
         return np.where(missing[codes], -1, codes) if missing.any() else codes, labels
 
+    def cells(self, name: str) -> list[Any]:
+        """Return a column as Python values, None if missing."""
+        codes, labels = self.labels(name)
+        return list(map([*labels, None].__getitem__, codes.tolist()))
+
     def _values(self, name: str, coded: Any) -> list[Any]:
         """Return the labels of codes as Python values; raise for a date that Python lacks."""
         failures = (ValueError, OverflowError, LookupError, NotImplementedError)

@@ -32,6 +32,8 @@ _MARKS = (
 #: The delimiters that are guessed; white space is never.
 _GUESSED = tuple(sign for sign in DELIMITERS.values() if sign != " ")
 _BLOCK = 1 << 20
+#: What marks the end of a row among the cells of several; text of a file never contains it.
+_END = "\0"
 #: Signs that begin a comment above the rows of a file without names.
 _COMMENTS = ("|", "#")
 
@@ -134,47 +136,53 @@ class Records:
             yield cells
 
     def blocks(
-        self, layout: TextLayout, most: int
+        self, layout: TextLayout, places: Sequence[int], most: int
     ) -> Iterator[tuple[list[list[str]], Sequence[int]]]:
-        """Yield the rows below the names, about ``most`` at a time, and their first lines.
+        """Yield some columns of the rows below the names, about ``most`` rows at a time.
 
-        A block of lines that are one row each is parsed at once, any other record by record.
+        With them come the first lines of the rows. A block of lines that are one row each is parsed
+        at once, any other record by record.
         """
+        step = len(layout.names) + 1
         while lines := list(islice(self._file, most)):
             begins: Sequence[int]
-            rows = self._plain(lines, layout)
-            if rows is not None:
+            cells = self._plain(lines, layout)
+            if cells is not None:
                 self.line += len(lines)
-                begins = range(self.line - len(rows) + 1, self.line + 1)
+                begins = range(self.line - len(cells) // step + 1, self.line + 1)
             else:
                 self._put_back = lines[::-1]
-                rows, begins = [], []
-                for cells in self.rows(layout):
-                    rows.append(cells)
+                cells, begins = [], []
+                for row in self.rows(layout):
+                    cells += [*row, _END]
                     begins.append(self.begin)
                     if not self._put_back:
                         break
-            if rows:
-                yield rows, begins
+            if begins:
+                yield [cells[place::step] for place in places], begins
 
-    def _plain(self, lines: list[str], layout: TextLayout) -> list[list[str]] | None:
-        """Return the rows of a block, None if a line of it is not one row."""
-        if "\0" in "".join(lines):
+    def _plain(self, lines: list[str], layout: TextLayout) -> list[str] | None:
+        """Return the cells of a block, `_END` after those of a row; None if a line is not one row.
+
+        All lines are parsed as one record. A line end within quotes is then part of a longer cell.
+        """
+        text = "".join(lines).replace("\r\n", "\n").replace("\r", "\n").removesuffix("\n")
+        if _END in text:
             return None
+        width, heading, sign = len(layout.names), list(layout.heading), self._delimiter
+        step, count = width + 1, len(lines)
         try:
-            rows = list(self._parsed(lines))
+            cells = next(self._parsed([text.replace("\n", sign + _END + sign) + sign + _END]))
         except csv.Error:
             return None
-        width, heading = len(layout.names), list(layout.heading)
-        if len(rows) != len(lines) or {*map(len, rows)} != {width}:
+        if len(cells) != step * count or cells[width::step].count(_END) != count:
             return None
-        rows = rows[max(0, layout.skipped - self.line) :]
-        first = [cells[0] for cells in rows]
-        if width > 1 and "" in first and not all(map(any, rows)):
-            return None
-        if heading and heading[0] in "\n".join(first) and heading in map(_stripped, rows):
-            return None
-        return rows
+        del cells[: step * max(0, layout.skipped - self.line)]
+        if not {"", *heading[:1]}.isdisjoint(map(str.strip, cells[::step])):
+            rows = [cells[at : at + width] for at in range(0, len(cells), step)]
+            if not all(map(any, rows)) or heading in map(_stripped, rows):
+                return None
+        return cells
 
 
 @contextmanager
