@@ -1,13 +1,22 @@
-"""Optional packages and progress bars."""
+"""Optional packages, threads and progress bars."""
 
 import io
+import os
 import subprocess
 import sys
+import threading
 
 import pytest
 
 from equirank import MissingExtraError
-from equirank.core.environment import listening, progress, require, stage
+from equirank.core.environment import (
+    available_threads,
+    in_threads,
+    listening,
+    progress,
+    require,
+    stage,
+)
 
 
 def test_an_installed_package_is_given():
@@ -131,3 +140,39 @@ def test_rows_of_steps_are_shares_of_the_whole():
     with listening(lambda share, words: told.append(share)):
         list(progress([1, 3], "rows", 4, rows=lambda step: step))
     assert told == [0.0, 0.125]  # a loop covers half of what is left
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"), [("1", 1), ("2,4", 2), ("0", 1), ("99", 3), ("", 3), ("all", 3)]
+)
+def test_threads_are_cores_of_the_process_and_at_most_those_asked_for(monkeypatch, given, expected):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 3, 5}, raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", given)
+    assert available_threads() == expected
+
+
+def test_threads_return_results_in_order_and_work_at_once():
+    both = threading.Barrier(2, timeout=30)
+
+    def work(number):
+        if number < 2:
+            both.wait()  # ends only if two threads are here
+        return number * number
+
+    assert list(in_threads(work, range(7), 2)) == [0, 1, 4, 9, 16, 25, 36]
+
+
+def test_an_error_of_a_thread_ends_the_work():
+    done = []
+
+    def work(number):
+        if number == 1:
+            raise ValueError("one")
+        done.append(number)
+        return number
+
+    found = in_threads(work, range(1000), 2)
+    assert next(found) == 0
+    with pytest.raises(ValueError, match="one"):
+        list(found)
+    assert len(done) < 10

@@ -67,6 +67,17 @@ def test_moments_and_draws_agree_with_all_arrangements(small):
             assert np.isin(drawn.round(6), z.round(6)).all()
 
 
+@pytest.mark.parametrize("n_threads", [2, 3, 50])
+def test_draws_do_not_depend_on_threads(small, monkeypatch, n_threads):
+    *labelled, values = small
+    given = *labelled, values[:, [0, 1, 0]], np.array([True, False, False]), 20, 5
+    alone = shuffle_labels(*given)
+    monkeypatch.setattr(shuffles, "LITTLE_DRAWN", 0)
+    monkeypatch.setattr(shuffles, "available_threads", lambda: n_threads)
+    assert np.array_equal(shuffle_labels(*given).draws, alone.draws, equal_nan=True)
+    assert len(np.unique(alone.draws[:, 1, 1])) > 2
+
+
 def test_a_statistic_that_no_shuffle_changes_is_undefined():
     query, zero = np.zeros(4, dtype=int), np.zeros(4, dtype=int)
     sides, values = np.array([[1, 0]]), np.full((4, 1), 3.0)

@@ -1,6 +1,7 @@
 """Shuffled sums against a slow twin that swaps labels one by one."""
 
 import numpy as np
+import pytest
 
 from equirank.kernels.counted_random import key_of, uniform
 from equirank.kernels.label_shuffles import shuffled_sums
@@ -17,17 +18,26 @@ def shuffled(labels, seed, draw, cell):
     return drawn
 
 
-def test_sums_are_those_of_labels_swapped_one_by_one():
+@pytest.mark.parametrize("n_values", [2, 3])
+def test_sums_are_those_of_labels_swapped_one_by_one(n_values):
     rng = np.random.default_rng(2)
-    cells, query_cells = np.array([0, 1, 6, 6, 14, 17]), np.array([0, 2, 2, 5])
-    labels, values = rng.integers(0, 3, 17), rng.normal(size=(17, 2))
+    cells, query_cells = (
+        np.array([0, 1, 6, 6, 14, 17], np.uint64),
+        np.array([0, 2, 2, 5], np.uint64),
+    )
+    labels, values = rng.integers(0, 3, 17).astype(np.uint64), np.zeros((17, 4))
+    values[:, :n_values] = rng.normal(size=(17, n_values))
+    values = np.ascontiguousarray(values[:, : n_values + n_values % 2])
     groups = [[0], [0, 2], [2]]  # label 1 is in no group
-    member_of, member_offsets = np.array([0, 1, 1, 2]), np.array([0, 2, 2, 4])
-    weight, expected = rng.random((3, 3, 2)), rng.random((3, 3, 2))
-    total, square = np.zeros((2, 6, 3, 2))
-    shuffled_sums(np.uint64(9), labels, values, cells, query_cells, member_offsets, member_of,
-                  weight, expected, total, square)  # fmt: skip
-    twin, twin_square = np.zeros((2, 6, 3, 2))
+    members = [np.array([0, 2, 2, 4], np.uint64), np.array([0, 1, 1, 2], np.uint64)]
+    weight, expected = rng.random((2, 3, 3, n_values))
+    total, square = np.zeros((2, 6, 3, n_values))
+    for part in (slice(0, 4), slice(4, 6)):  # as threads share them
+        shuffled_sums(np.uint64(9), np.uint64(part.start), labels, values, cells, query_cells,
+                      *members, weight, expected, total[part], square[part])  # fmt: skip
+    values = values[:, :n_values]
+    cells, query_cells = cells.astype(int), query_cells.astype(int)
+    twin, twin_square = np.zeros((2, 6, 3, n_values))
     for d in range(6):
         parts = [shuffled(labels[cells[c] : cells[c + 1]], 9, d, c) for c in range(5)]
         drawn = np.concatenate(parts)

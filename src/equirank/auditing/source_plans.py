@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal
 
+from ..core.environment import available_threads
 from ..core.errors import DataError
 from ..core.evaluate import RESAMPLING
 from ..core.labels import MISSING
@@ -67,7 +68,7 @@ def plan_of_ranking(
     if against is not None and against.ranking is not None and plan.ordered:
         before, made = Before.paired(ranking, against.ranking, made)
         against = replace(against, refused=before.refused)
-    sums = sum_data(ranking, made, before=before)
+    sums = sum_data(ranking, made, before=before, n_jobs=available_threads())
     return plan_of_sums(sums, settings, rows=plan), against
 
 

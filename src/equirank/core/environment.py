@@ -1,9 +1,11 @@
-"""The machine the library runs on: optional packages, progress bars, the cache folder."""
+"""The machine the library runs on: optional packages, threads, progress bars, the cache folder."""
 
 import importlib
 import os
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sized
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import ModuleType
@@ -17,7 +19,9 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 __all__ = [
+    "available_threads",
     "cache_folder",
+    "in_threads",
     "library_version",
     "listening",
     "load_object",
@@ -27,6 +31,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+Made = TypeVar("Made")
 
 
 def cache_folder() -> "Path":
@@ -50,6 +55,42 @@ def cache_folder() -> "Path":
     if sys.platform == "darwin":
         return home / "Library/Caches/equirank"
     return Path(os.environ.get("XDG_CACHE_HOME") or home / ".cache") / "equirank"
+
+
+def available_threads() -> int:
+    """Return the number of cores that this process may use, at most ``OMP_NUM_THREADS``.
+
+    Other libraries read that variable as well, and joblib sets it in its processes.
+    """
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = len(affinity(0)) if affinity else os.cpu_count() or 1
+    given = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+    return min(cores, max(1, int(given))) if given.isdecimal() else cores
+
+
+def in_threads(work: Callable[[T], Made], several: Iterable[T], n_threads: int) -> Iterator[Made]:
+    """Yield the results of work in order; as many parts as there are threads are worked on at once.
+
+    Examples
+    --------
+    >>> list(in_threads(abs, [-1, 2, -3], 2))
+    [1, 2, 3]
+    """
+    if n_threads <= 1:
+        yield from map(work, several)
+        return
+    waiting: deque[Future[Made]] = deque()
+    with ThreadPoolExecutor(n_threads) as pool:
+        try:
+            for each in several:
+                waiting.append(pool.submit(work, each))
+                if len(waiting) > n_threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for future in waiting:
+                future.cancel()
 
 
 def require(module: str, extra: str) -> ModuleType:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..kernels.segments import divide
 from . import inputs
+from .environment import available_threads, in_threads
 from .random import as_seed, generator
 
 __all__ = [
@@ -31,6 +32,8 @@ __all__ = [
 #: Draws times rows beyond which the draws come from a normal distribution with the exact
 #: covariance of the shuffles.
 MOST_DRAWN = 1_000_000_000
+#: Draws times rows up to which one thread is as fast as several.
+LITTLE_DRAWN = 1_000_000
 #: Lists from which on the bootstrap-t interval is replaced by its limit, the normal interval.
 MANY_LISTS = 2_000
 #: Relative tolerance of comparisons between observed and drawn statistics.
@@ -280,24 +283,34 @@ def _drawn(
     weight: np.ndarray,
     expected: np.ndarray,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the statistics of each draw, and the sums of squares of their parts."""
+    """Return the statistics of each draw, and the sums of squares of their parts.
+
+    Draws are independent of each other, so threads share them.
+    """
     from ..kernels.label_shuffles import shuffled_sums
 
     draws = np.zeros((n_draws, *weight.shape[1:]))
     squares = np.zeros_like(draws)
     groups_of = [np.flatnonzero(sides[:, v] == 1) for v in range(sides.shape[1])]
-    shuffled_sums(
-        np.uint64(as_seed(random_state)),
-        labels.astype(np.int64),
-        values.astype(np.float64),
-        *(offsets.astype(np.int64) for offsets in cells_of),
-        np.cumsum([0, *map(len, groups_of)], dtype=np.int64),
-        np.concatenate([*groups_of, np.empty(0, dtype=np.int64)]).astype(np.int64),
-        weight,
-        expected,
-        draws,
-        squares,
+    even = np.zeros((len(values), values.shape[1] + values.shape[1] % 2))
+    even[:, : values.shape[1]] = values
+    indices = (
+        *cells_of,
+        np.cumsum([0, *map(len, groups_of)]),
+        np.concatenate([*groups_of, np.empty(0, dtype=np.int64)]),
     )
+    seed, given = np.uint64(as_seed(random_state)), [each.astype(np.uint64) for each in indices]
+    rows = labels.astype(np.uint64), even
+
+    def draw(part: slice) -> None:
+        first = np.uint64(part.start)
+        shuffled_sums(seed, first, *rows, *given, weight, expected, draws[part], squares[part])
+
+    threads = available_threads() if n_draws * len(labels) > LITTLE_DRAWN else 1
+    step = max(1, -(-n_draws // threads))
+    parts = [slice(begin, min(begin + step, n_draws)) for begin in range(0, n_draws, step)]
+    for _ in in_threads(draw, parts, threads):
+        pass
     return draws, squares
 
 

@@ -18,7 +18,6 @@ data in memory.
 """
 
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -28,6 +27,7 @@ import numpy as np
 from .attribute import Attribute
 from .block_columns import Block, Layout, fold_lists, measure_columns
 from .data import BLOCK, RankingData
+from .environment import in_threads
 from .errors import DataError
 from .group_columns import check_split, measure_groups, sum_groups
 from .inputs import frozen
@@ -104,10 +104,7 @@ def sum_data(
         raise DataError(f"sums need a ranking with one draw, got {ranking.n_draws} draws")
     encoded = _Encoded.of(ranking, plan, per_list, before, most_key)
     blocks = list(encoded.blocks())
-    if n_jobs == 1 or len(blocks) == 1:
-        return ListSums.total(encoded.measure(block) for block in blocks)
-    with ThreadPoolExecutor(n_jobs) as pool:
-        return ListSums.total(pool.map(encoded.measure, blocks))
+    return ListSums.total(in_threads(encoded.measure, blocks, min(n_jobs, len(blocks))))
 
 
 def sum_lists(

@@ -1,17 +1,16 @@
 """Sums of a log: survey, plan, and the lists measured block by block in threads."""
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from itertools import chain
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from ..core.attribute import Attribute
 from ..core.data import RankingData, counted_anew
-from ..core.environment import progress, require
+from ..core.environment import in_threads, progress, require
 from ..core.errors import DataError
 from ..core.group_columns import check_split
 from ..core.inputs import frozen, frozen_matrix
@@ -53,8 +52,6 @@ __all__ = [
 ]
 
 
-Given = TypeVar("Given")
-Made = TypeVar("Made")
 #: Most rows of a block, and bytes that a row needs while it is measured, beside its labels.
 BLOCK_ROWS, ROW_BYTES = 1 << 18, 400
 #: Rows whose size is taken for that of all rows.
@@ -363,7 +360,7 @@ class LogMeasure:
         blocks = whole_lists(batches, rows=self.rows, max_list_rows=self.max_list_rows)
         smallest = _SmallestKeys()
         try:
-            for part in _threaded(lambda block: self.sums(block, smallest.most), blocks, n_jobs):
+            for part in in_threads(lambda block: self.sums(block, smallest.most), blocks, n_jobs):
                 if part is not None:
                     smallest.add(part.kept.keys)
                     yield part
@@ -375,7 +372,7 @@ class LogMeasure:
 
     def of_pieces(self, pieces: Iterable[LogPiece], n_jobs: int = 1) -> Iterator[ListSums]:
         """Yield the sums of consecutive pieces of a log, whose lists are contiguous."""
-        yield from self.of_rows(_threaded(self.columns.checked, pieces, n_jobs), n_jobs)
+        yield from self.of_rows(in_threads(self.columns.checked, pieces, n_jobs), n_jobs)
 
     def of_scattered(self, piece: LogPiece) -> ListSums | None:
         """Return the sums of the whole lists of a piece, whose rows are in any order.
@@ -482,27 +479,6 @@ def _canonical(sample: ListSample) -> ListSample:
     return replace(sample, codes=sample.codes[order], columns=columns)
 
 
-def _threaded(
-    work: Callable[[Given], Made], several: Iterable[Given], n_jobs: int
-) -> Iterator[Made]:
-    """Yield the results of work in order; some parts are worked on at once."""
-    if n_jobs == 1:
-        yield from map(work, several)
-        return
-    waiting: deque[Future[Made]] = deque()
-    with ThreadPoolExecutor(n_jobs) as pool:
-        try:
-            for each in several:
-                waiting.append(pool.submit(work, each))
-                if len(waiting) > n_jobs:
-                    yield waiting.popleft().result()
-            while waiting:
-                yield waiting.popleft().result()
-        finally:
-            for future in waiting:
-                future.cancel()
-
-
 def read_ahead(pieces: Iterator[LogPiece]) -> Iterator[LogPiece]:
     """Yield pieces while another thread reads the next one."""
     with ThreadPoolExecutor(1) as pool:
@@ -586,7 +562,7 @@ def _add_blocks(
 ) -> None:
     blocks = whole_lists(batches, rows=options.rows, max_list_rows=options.max_list_rows)
     n_attributes = len(columns.roles.sensitive)
-    for part in _threaded(lambda block: LogSurvey.of(block, n_attributes), blocks, options.n_jobs):
+    for part in in_threads(lambda block: LogSurvey.of(block, n_attributes), blocks, options.n_jobs):
         survey.add(part)
     survey.labels = {name: list(labels.code) for name, labels in columns.labels.items()}
     if survey.other is not None:

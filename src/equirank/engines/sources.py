@@ -7,6 +7,7 @@ from inspect import signature
 from typing import Annotated, Any, Literal, Unpack
 
 from ..core.data import RankingData
+from ..core.environment import available_threads
 from ..core.errors import DataError
 from ..core.inputs import choose
 from ..core.keywords import Default, chosen_keywords, shared_keywords
@@ -138,7 +139,7 @@ class SumsKeywords(ColumnKeywords, DecisionKeywords, ReferenceKeywords, OrderKey
         A new folder, which receives Parquet files with one row per list: its label, number of rows
         and the value of every metric. Frames of Dask and Spark have none.
     n_jobs : int, optional
-        Number of threads; by default one for each core.
+        Number of threads; by default one for each core, at most ``OMP_NUM_THREADS``.
     client : distributed.Client, optional
         Where a frame of Dask is computed; by default Dask's current scheduler.
     """
@@ -366,7 +367,7 @@ def _request(data: Any, given: Mapping[str, Any]) -> tuple[Any, LogRequest]:
         MEMORY if given["memory"] is None else memory_bytes(given["memory"]),
         given["max_list_rows"],
         given["max_groups"],
-        given["n_jobs"] or os.cpu_count() or 1,
+        given["n_jobs"] or available_threads(),
         given["protected"],
     )
     file = FileOptions(**{name: given[name] for name in ("unknown", "labels", "keep_labels")})
