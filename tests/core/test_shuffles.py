@@ -75,7 +75,7 @@ def test_draws_do_not_depend_on_threads(small, monkeypatch, n_threads):
     monkeypatch.setattr(shuffles, "LITTLE_DRAWN", 0)
     monkeypatch.setattr(shuffles, "available_threads", lambda: n_threads)
     assert np.array_equal(shuffle_labels(*given).draws, alone.draws, equal_nan=True)
-    assert len(np.unique(alone.draws[:, 1, 1])) > 2
+    assert len(np.unique(alone.draws[:, 1, 1])) > 1
 
 
 def test_a_statistic_that_no_shuffle_changes_is_undefined():
