@@ -267,7 +267,8 @@ def test_wrong_files(tmp_path, people):
     assert fails(tmp_path / "missing.data") == f"{tmp_path / 'missing.data'}: file not found"
     folder = tmp_path / "folder.csv"
     folder.mkdir()
-    assert fails(folder) == f"{folder}: must be a file, got a folder"
+    said = fails(folder, "--sensitive", "sex")
+    assert said == f"{folder}: must contain files named *.parquet, got none"
     empty = tmp_path / "empty.csv"
     empty.touch()
     assert "empty" in fails(empty)

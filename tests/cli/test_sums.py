@@ -1,4 +1,4 @@
-"""equirank sums, and equirank audit of stored sums and of logs."""
+"""equirank sums, and equirank audit and evaluate of stored sums and of logs."""
 
 import json
 
@@ -310,3 +310,49 @@ def test_two_periods_are_compared(days):
     same = run("audit", "day1.sums", "--unpaired", "day1.sums")
     assert same.exit_code == 2
     assert "unpaired must be sums of another file, got the same" in same.stderr
+
+
+def test_logs_and_stored_sums_are_evaluated(days):
+    rows = pd.concat(pd.read_parquet(f"day{day}.parquet") for day in (0, 1))
+    rows.to_csv("both.csv", index=False)
+    words = [*PEOPLE, "--by", "sex", "--metrics", "NDCG@5,RND(step=3)", "--n-boot", 50, "--json"]
+    assert run("evaluate", "both.csv", *words, "rows.json").exit_code == 0
+    done = run("evaluate", "day0.parquet", "day1.parquet", *words, "log.json")
+    assert done.exit_code == 0, done.output
+    assert "day0.parquet and 1 more: " in done.stdout
+    stored, wanted = (json.loads((days / f"{n}.json").read_text()) for n in ("log", "rows"))
+    assert stored["file"] == "day0.parquet and 1 more"
+    assert stored["rows"] == wanted["rows"] == len(rows)
+    for table in ("summary", "by_group"):
+        for ours, theirs in zip(stored[table], wanted[table], strict=True):
+            assert ours.keys() == theirs.keys()
+            assert [ours["metric"], ours["group"]] == [theirs["metric"], theirs["group"]]
+            assert ours["value"] == pytest.approx(theirs["value"], rel=1e-9)
+    assert run("sums", "day0.parquet", "--out", "a.sums", *PEOPLE).exit_code == 0
+    done = run("evaluate", "a.sums", "--n-boot", 0)
+    assert done.exit_code == 0, done.output
+    assert "NDCG@10" in done.stdout
+    assert "ExposureGap" in done.stdout
+    assert "RND(step=" in done.stdout
+
+
+def test_logs_are_evaluated_by_default_metrics_and_labels_must_be_known(days):
+    done = run("evaluate", "day0.parquet", *PEOPLE, "--memory", "100MB", "--n-boot", 0)
+    names = [line.split()[0] for line in done.stdout.splitlines()[3:] if line]
+    assert [name for name in dict.fromkeys(names) if name != "note:"] == [
+        "metric", "NDCG@10", "Precision@10", "AveragePrecision", "ExposureGap", "RND"
+    ]  # fmt: skip
+    log(0, groups=("f", "m", "?")).to_parquet("day0.parquet")
+    words = ["evaluate", "day0.parquet", *PEOPLE, "--memory", "100MB", "--n-boot", 0]
+    assert "rows with an unknown label" in run(*words).stderr
+    known = run(*words, "--missing-sensitive", "unknown")
+    assert "note: sex unknown: " in known.stdout
+    for more, said in {
+        ("--missing-sensitive", "category"): "--missing-sensitive must be error or unknown",
+        ("--metrics", "CostNDCG"): "needs costs (--cost)",
+    }.items():
+        found = run(*words[:4], *PEOPLE[2:], "--memory", "100MB", *more)
+        assert found.exit_code == 2
+        assert said in found.stderr
+    assert run("sums", "day1.parquet", "--out", "b.sums", *PEOPLE).exit_code == 0
+    assert "--score must be omitted for b.sums" in run("evaluate", "b.sums", "--score", "s").stderr

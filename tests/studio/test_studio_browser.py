@@ -570,7 +570,7 @@ def test_missing_columns_are_named_beside_the_disabled_audit(refusing):
         "'Name the column of the score or the position.'"
     )
     page.click("[data-step=findings]")
-    assert "score or the position" in page.inner_text('[data-screen="locked"]')
+    page.wait_for_selector('[data-screen="locked"]:has-text("score or the position")')
 
 
 def test_many_ties_are_said_above_the_headline(refusing):

@@ -25,7 +25,7 @@ from .console import (
     write_json,
     writing,
 )
-from .sums import is_log, is_stored, log_sums, stored_sums
+from .sums import is_log, is_stored, log_name, log_sums, refuse_columns, stored_sums
 
 if TYPE_CHECKING:
     from ..auditing.audit_result import AuditResult
@@ -184,7 +184,7 @@ def _audit_lists(
     from ..auditing.sums_audit import audit_sums
 
     if all(map(is_stored, files)):
-        _refuse_columns(named, files[0])
+        refuse_columns(named, files[0])
         first = stored_sums(files)
         return audit_sums(first, **_second(first, reading, None, beside), **settings)
     named["scored"] = named["scored"] or asks_for_scores(rules)
@@ -194,11 +194,11 @@ def _audit_lists(
     more["protected"] = settings["protected"] if wanted else None
     more["reference"] = with_gate_references(named["reference"], rules)
     first = log_sums(files, reading, **named | more)
-    settings["title"] = settings["title"] or _log_name(files)
+    settings["title"] = settings["title"] or log_name(files)
     if named["against_score"] is not None:
         settings["against_title"] = f'the ranking by "{named["against_score"]}"'
     if named["against"] is not None:
-        settings["against_title"] = _log_name([named["against"]])
+        settings["against_title"] = log_name([named["against"]])
     return audit_sums(first, **_second(first, reading, named, beside), **settings)
 
 
@@ -260,11 +260,6 @@ def _audit_rows(
     return audit(data, k=rule.k, **given, **settings)
 
 
-def _log_name(files: Sequence[str]) -> str:
-    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
-    return f"{os.path.basename(os.path.normpath(files[0]))}{more}"
-
-
 def _refuse(given: Mapping[str, Any], files: Sequence[str]) -> None:
     """Raise if an option needs all rows, which a log or stored sums do not bring."""
     for name, value in given.items():
@@ -273,15 +268,6 @@ def _refuse(given: Mapping[str, Any], files: Sequence[str]) -> None:
                 f"--{name.replace('_', '-')} must be omitted for {files[0]}, which is audited from "
                 "sums over its lists"
             )
-
-
-def _refuse_columns(given: Mapping[str, Any], folder: str) -> None:
-    """Raise if an option is given that stored sums have decided."""
-    usual = {"ties": "average", "missing_relevance": "error", "scored": False}
-    for name, value in given.items():
-        if value is not None and value != usual.get(name):
-            option = f"--{name.replace('_', '-')}"
-            raise CommandError(f"{option} must be omitted for {folder}, whose plan decides it")
 
 
 def _show(result: "AuditResult", out: str | None) -> None:

@@ -1,7 +1,7 @@
 """``equirank sums``: sum the lists of a log, so that days can be added and audited later."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +22,15 @@ if TYPE_CHECKING:
     from ..core.data import RankingData
     from ..core.list_sums import ListSums
 
-__all__ = ["is_log", "is_stored", "log_sums", "stored_sums", "sums"]
+__all__ = [
+    "is_log",
+    "is_stored",
+    "log_name",
+    "log_sums",
+    "refuse_columns",
+    "stored_sums",
+    "sums",
+]
 
 
 #: Rows of a Parquet file beyond which it is read as a log.
@@ -196,3 +204,18 @@ def stored_sums(folders: Sequence[str]) -> "ListSums":
     from ..core.list_sums import ListSums
 
     return ListSums.total(ListSums.load(folder) for folder in folders)
+
+
+def log_name(files: Sequence[str]) -> str:
+    """Return the name of a log: that of its first file, and how many more there are."""
+    more = f" and {len(files) - 1} more" if len(files) > 1 else ""
+    return f"{os.path.basename(os.path.normpath(files[0]))}{more}"
+
+
+def refuse_columns(given: Mapping[str, Any], folder: str) -> None:
+    """Raise if an option is given that stored sums have decided."""
+    usual = {"ties": "average", "missing_relevance": "error", "scored": False}
+    for name, value in given.items():
+        if value is not None and value != usual.get(name):
+            option = f"--{name.replace('_', '-')}"
+            raise CommandError(f"{option} must be omitted for {folder}, whose plan decides it")

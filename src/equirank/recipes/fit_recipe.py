@@ -1,6 +1,6 @@
 """Fit a model of a configuration and evaluate it on held-out data."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,13 @@ if TYPE_CHECKING:
     from ..core.ranking import Ranking
     from .config import Config, ModelEntry
 
-__all__ = ["Trained", "check_features", "default_metrics", "train_model"]
+__all__ = [
+    "Trained",
+    "check_features",
+    "default_metrics",
+    "train_model",
+    "usual_metrics",
+]
 
 
 #: Held-out share if the configuration has neither a share nor folds.
@@ -204,13 +210,18 @@ def _measured(
 
 def default_metrics(data: "RankingData") -> list[Any]:
     """Return default metrics that the data allow."""
+    return usual_metrics(data.y is not None, list(data.sensitive))
+
+
+def usual_metrics(relevance: bool, attributes: Sequence[str]) -> list[Any]:
+    """Return default metrics of data with or without relevance and with these attributes."""
     from ..metrics import NDCG, RND, AveragePrecision, ExposureGap, Precision
 
     chosen: list[Any] = []
-    if data.y is not None:
+    if relevance:
         chosen += [NDCG(k=10), Precision(k=10), AveragePrecision()]
-    for name in data.sensitive:
-        by = name if len(data.sensitive) > 1 else None
+    for name in attributes:
+        by = name if len(attributes) > 1 else None
         chosen += [ExposureGap(by=by), RND(by=by)]
     if not chosen:
         raise DataError("relevance or sensitive must be given to compute metrics, got neither")
