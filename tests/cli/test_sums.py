@@ -336,12 +336,22 @@ def test_logs_and_stored_sums_are_evaluated(days):
     assert "RND(step=" in done.stdout
 
 
+def test_one_parquet_file_is_evaluated_with_all_its_rows(days, monkeypatch):
+    monkeypatch.setattr(sums_command, "MANY_ROWS", 10)
+    log(0).rename(columns={"y": "relevance"}).to_parquet("day0.parquet")
+    done = run("evaluate", "day0.parquet", "--sensitive", "sex", "--n-boot", 0)
+    assert "NDCG@10" in done.stdout  # its relevance is recognised, unlike that of a log
+
+
 def test_logs_are_evaluated_by_default_metrics_and_labels_must_be_known(days):
     done = run("evaluate", "day0.parquet", *PEOPLE, "--memory", "100MB", "--n-boot", 0)
     names = [line.split()[0] for line in done.stdout.splitlines()[3:] if line]
     assert [name for name in dict.fromkeys(names) if name != "note:"] == [
         "metric", "NDCG@10", "Precision@10", "AveragePrecision", "ExposureGap", "RND"
     ]  # fmt: skip
+    bare = run("evaluate", "day0.parquet", "--sensitive", "sex", "--memory", "100MB", "--n-boot", 0)
+    assert "note: metrics of relevance are left out, since --relevance must name" in bare.stderr
+    assert "NDCG" not in bare.stdout
     log(0, groups=("f", "m", "?")).to_parquet("day0.parquet")
     words = ["evaluate", "day0.parquet", *PEOPLE, "--memory", "100MB", "--n-boot", 0]
     assert "rows with an unknown label" in run(*words).stderr

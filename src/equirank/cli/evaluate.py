@@ -7,6 +7,7 @@ value, low, high, p_value, queries, skipped), ``notes``, and with ``--by`` also 
 ``overall``, ``difference``, ``ratio``, ``group_min`` and ``group_max``. Undefined numbers are null.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,7 +26,7 @@ from .console import (
     show_table,
     write_json,
 )
-from .sums import is_log, is_stored, log_name, log_sums, refuse_columns, stored_sums
+from .sums import PARQUET, is_log, is_stored, log_name, log_sums, refuse_columns, stored_sums
 
 if TYPE_CHECKING:
     from ..core.data import RankingData
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 
+UNNAMED = "metrics of relevance are left out, since --relevance must name the column of a log"
 DEFAULTS = "NDCG@10, Precision@10 and AveragePrecision; ExposureGap and RND for each attribute"
 
 
@@ -106,7 +108,7 @@ def evaluate(
         from ..core.list_sums import ListSums
         from ..recipes.fit_recipe import default_metrics, usual_metrics
 
-        file = files[0]
+        file, told = files[0], ""
         roles = asdict(columns) | {"cost": cost}
         groups = {"sensitive": roles.pop("sensitive") or [], "by": by or []}
         groups["control"] = control or []
@@ -120,10 +122,11 @@ def evaluate(
         else:
             _refuse_without_judgements(ties=ties, missing_relevance=missing_relevance)
             stored = all(map(is_stored, files))
-            if stored or is_log(files, reading, memory):
+            if stored or _is_log(files, reading, memory):
                 if not (stored or metrics):
                     names = {name: None for names in groups.values() for name in names}
                     metrics = [*map(str, usual_metrics(roles["relevance"] is not None, [*names]))]
+                    told = "" if roles["relevance"] else UNNAMED
                 plan: dict[str, Any] = {"ties": ties, "max_groups": max_groups, "memory": memory}
                 plan |= {"metrics": metrics, "random_state": seed} | missing
                 data = _read_lists(files, reading, roles, groups, plan)
@@ -140,6 +143,14 @@ def evaluate(
             write_json(json, _document(files, data.n_rows, result, n_boot, seed))
         if json != "-":
             _show(files, size, result, n_boot)
+        if told:
+            typer.echo(f"equirank: note: {told}", err=True)
+
+
+def _is_log(files: Sequence[str], reading: options.Reading, memory: str | None) -> bool:
+    """Return whether files are evaluated from sums; one Parquet file only with --memory."""
+    one = len(files) == 1 and files[0].lower().endswith(PARQUET) and os.path.isfile(files[0])
+    return not (one and memory is None) and is_log(files, reading, memory)
 
 
 def _read_columns(
