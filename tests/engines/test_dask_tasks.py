@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+from concurrent.futures import wait
 from types import SimpleNamespace
 
 import pytest
@@ -13,18 +14,25 @@ distributed = pytest.importorskip("distributed")
 
 
 class Cluster:
-    """A client of two workers, whose tasks end when the test says so."""
+    """A client of two workers; what a test plans for a check happens during it, on any machine."""
 
     def __init__(self):
         loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=loop.run_forever, daemon=True)
         self.thread.start()
         self.loop = SimpleNamespace(asyncio_loop=loop)
-        self.present, self.n_checks = {"a": 1, "b": 1}, 0
+        self.present, self.n_checks, self.pauses = {"a": 1, "b": 1}, 0, []
+        self.plan = {}
         self.end = loop.create_future()
+
+    def wait(self, pending, seconds):
+        self.pauses.append(seconds)
+        return wait(pending, seconds)
 
     def nthreads(self):
         self.n_checks += 1
+        assert self.n_checks < 500  # a call that should have ended
+        self.plan.get(self.n_checks, list)()
         return dict(self.present)
 
     async def gather(self, futures, asynchronous):
@@ -40,6 +48,7 @@ def cluster(monkeypatch):
     monkeypatch.setattr(workers, "CHECK_SECONDS", 0.02)
     monkeypatch.setattr(workers, "ALONE_SECONDS", 0.1)
     cluster = Cluster()
+    monkeypatch.setattr(workers, "wait", cluster.wait)
     yield cluster
     cluster.loop.asyncio_loop.call_soon_threadsafe(cluster.loop.asyncio_loop.stop)
     cluster.thread.join(10)
@@ -48,28 +57,31 @@ def cluster(monkeypatch):
 
 def test_results_come_although_an_unbound_worker_left(cluster):
     del cluster.present["b"]
-    threading.Timer(0.1, cluster.finish, (cluster.end.set_result, [1, 2])).start()
+    cluster.plan[4] = lambda: cluster.finish(cluster.end.set_result, [1, 2])
     assert workers.results(cluster, [None, None], ["a"]) == [1, 2]
-    assert 1 <= cluster.n_checks <= 6  # it waits between checks
+    assert cluster.n_checks >= 4
+    assert cluster.pauses == [0.02] * (cluster.n_checks + 1)  # it waits between checks
 
 
 def test_a_bound_worker_that_left_is_named(cluster):
-    threading.Timer(0.1, cluster.present.pop, ("b",)).start()
+    cluster.plan[3] = lambda: cluster.present.pop("b")
     with pytest.raises(RuntimeError, match="worker b left during training"):
         workers.results(cluster, [None], ["a", "b"])
+    assert cluster.n_checks == 3
     cluster.finish(cluster.end.set_result, None)
 
 
 def test_without_any_worker_the_call_ends(cluster):
-    threading.Timer(0.1, cluster.present.clear).start()
+    cluster.plan[3] = cluster.present.clear
     with pytest.raises(RuntimeError, match=r"the last worker left, and none came within 0\.1"):
         workers.results(cluster, [None])
+    assert cluster.n_checks > 3
     cluster.finish(cluster.end.set_result, None)
 
 
 def test_a_cluster_that_begins_without_workers_is_waited_for(cluster):
     cluster.present.clear()
-    threading.Timer(0.3, cluster.finish, (cluster.end.set_result, [3])).start()
+    cluster.plan[12] = lambda: cluster.finish(cluster.end.set_result, [3])  # after over 0.2 s
     assert workers.results(cluster, [None]) == [3]
 
 
