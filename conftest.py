@@ -1,4 +1,4 @@
-"""What holds for all tests: one thread per process, and packages that may be missing.
+"""What holds for all tests: one thread per process, examples of properties, missing packages.
 
 A test or an example of a docstring that needs an optional package is skipped if the package is not
 installed.
@@ -13,6 +13,7 @@ from functools import cache
 
 import pytest
 import typer.testing
+from hypothesis import settings
 
 # Each core has a test process, so other threads wait; by default those of OpenMP do so in a loop.
 # A test of several threads asks for them. Read when a library is loaded, also by child processes.
@@ -22,6 +23,12 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 # A call builds the commands from the signatures of all of them, which takes longer than most calls.
 typer.testing._get_command = cache(typer.testing._get_command)
+
+# A gate that draws new examples each time fails for people who changed nothing. New ones are drawn
+# by `make test ARGS="-m hypothesis --hypothesis-profile new"`.
+settings.register_profile("same", derandomize=True, database=None, deadline=None)
+settings.register_profile("new", deadline=None, print_blob=True)
+settings.load_profile("same")
 
 # The packages of the extras in pyproject.toml, by the names they are imported by.
 OPTIONAL = {

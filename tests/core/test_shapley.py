@@ -22,7 +22,7 @@ def by_all_orders(worth, n_players):
     return gains / len(orders)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(1, 6), st.integers(0, 10**6))
 def test_it_is_the_mean_over_all_orders(n_players, seed):
     worth = np.random.default_rng(seed).normal(size=2**n_players)

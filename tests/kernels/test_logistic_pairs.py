@@ -26,7 +26,7 @@ def twin(score, label, sigma):
 
 
 @given(seed=st.integers(0, 10_000), spread=st.sampled_from([1.0, 40.0, 400.0]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_it_is_its_twin(seed, spread):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(1, 9, size=4)

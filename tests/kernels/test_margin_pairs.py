@@ -17,7 +17,7 @@ def sorted_lists(score, offsets, order=None):
     return score, order, keys
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     sizes=st.lists(st.integers(1, 130), min_size=1, max_size=5),
     seed=st.integers(0, 2**31),

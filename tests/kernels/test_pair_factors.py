@@ -67,7 +67,7 @@ def sums_of(lay, p, q):
 
 
 @given(layouts(), st.sampled_from([-1, 0, 1]))
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60)
 def test_what_runs_meet_and_what_rows_weigh(lay, way):
     n, n_runs = len(lay["score"]), len(lay["runs"]) - 1
     p, q = lay["rng"].uniform(0.5, 2, (2, n)), lay["rng"].uniform(0.5, 2, (2, n))
@@ -113,7 +113,7 @@ def test_a_high_score_of_a_cell_without_factor_hides_no_pair(high):
 
 
 @given(layouts(), st.sampled_from([-1, 0, 1]))
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@settings(max_examples=40)
 def test_the_least_margin(lay, way):
     one = np.ones((1, len(lay["score"])))
     _, _, low, high, _, _ = sums_of(lay, one, one)
@@ -129,7 +129,7 @@ def test_the_least_margin(lay, way):
 
 
 @given(layouts())
-@settings(max_examples=20, deadline=None, derandomize=True, database=None)
+@settings(max_examples=20)
 def test_sums_by_side(lay):
     n, n_runs = len(lay["score"]), len(lay["runs"]) - 1
     codes = lay["rng"].integers(0, 5, size=n).astype(np.uint8)

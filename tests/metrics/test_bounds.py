@@ -15,7 +15,7 @@ from equirank.testing.strategies import policies, ranked_lists, rankings
 
 pytestmark = pytest.mark.slow
 
-SETTINGS = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+SETTINGS = settings(max_examples=40)
 
 
 @cache

@@ -454,7 +454,7 @@ def test_shuffles_leave_the_unknown_where_they_are():
 
 
 @pytest.mark.filterwarnings("ignore:RRD")
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(ranked_lists(groups=("a", "b", None), grades=(1, 2, 3)))
 def test_any_list_with_unknown_labels(data):
     for cls in METRICS.values():

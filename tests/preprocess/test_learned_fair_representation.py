@@ -25,7 +25,7 @@ def plain_loss(X, y, groups, theta, k, weights, root):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**16), st.booleans(), st.integers(2, 4))
 def test_loss_is_the_formula_and_its_gradient_agrees_with_differences(seed, root, k):
     rng = np.random.default_rng(seed)

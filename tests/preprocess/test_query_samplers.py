@@ -21,7 +21,7 @@ def data():
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=20), st.data())
 def test_inclusion_probabilities(values, source):
     shares = np.array(values)

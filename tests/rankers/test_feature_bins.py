@@ -16,7 +16,7 @@ NUMBERS = st.one_of(
 
 @pytest.mark.slow
 @given(st.lists(NUMBERS, min_size=1, max_size=40), st.sampled_from([None, 2, 5, 255]))
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=150)
 def test_a_code_counts_the_thresholds_below_a_value(values, max_bins):
     X = np.array(values)[:, None]
     bins = bin_features(X, np.arange(len(X)), max_bins, 0, ONE)

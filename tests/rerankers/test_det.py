@@ -76,7 +76,7 @@ def pools(draw):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(pools(), st.data())
 def test_a_permutation_whatever_the_group_sizes(kind, pool, data):
     scores, groups, qid = pool
@@ -99,7 +99,7 @@ def test_a_permutation_whatever_the_group_sizes(kind, pool, data):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(pools())
 def test_const_sort_keeps_every_share_whatever_the_groups(pool):
     scores, groups, qid = pool

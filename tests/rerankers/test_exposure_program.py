@@ -18,7 +18,7 @@ def rebuilt(weights, permutations):
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 8), st.integers(1, 12), st.integers(0, 10**6))
 def test_the_mixture_is_the_matrix(n, count, seed):
     rng = np.random.default_rng(seed)

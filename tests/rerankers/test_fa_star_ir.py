@@ -83,7 +83,7 @@ def lists(draw):
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(
     lists(),
     st.sampled_from([None, 0.3, 0.8]),
@@ -114,7 +114,7 @@ def check_permutation(result, scores, groups, qid, k, protected):
 
 
 @pytest.mark.slow
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(lists(), st.one_of(st.none(), st.integers(1, 30)))
 def test_several_groups_give_a_permutation_too(pool, k):
     scores, groups, qid = pool

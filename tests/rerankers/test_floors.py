@@ -28,7 +28,7 @@ def plain(protected, floors):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.booleans(), min_size=1, max_size=6), st.floats(0, 1), st.integers(1, 6))
 def test_the_floor_against_all_orders(protected, phi, k):
     k = min(k, len(protected))
@@ -89,7 +89,7 @@ def test_the_reason_names_the_floor():
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.booleans(), min_size=1, max_size=9), st.integers(1, 9), st.integers(1, 3))
 def test_the_short_list_against_its_words(protected, k, count):
     k = min(k, len(protected))

@@ -53,7 +53,7 @@ def test_a_waiting_list_helps_and_so_do_fewer_floors():
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.sampled_from("abc")), min_size=1, max_size=15),
     st.dictionaries(st.sampled_from("abc"), st.integers(0, 6) | st.floats(0, 0.99)),

@@ -87,7 +87,7 @@ def hold_against(before, result, rule):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(ROWS, st.sampled_from([None, 1, 3]))
 def test_nobody_twice_and_nobody_lost(rows, k):
     score, groups, qid, shown = (np.array(part) for part in zip(*rows, strict=True))
@@ -111,7 +111,7 @@ def test_nobody_twice_and_nobody_lost(rows, k):
 
 
 @pytest.mark.slow
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(ROWS, st.sampled_from([None, 1, 3]), st.sampled_from(["parity", "treatment", "item"]))
 def test_shared_exposure_shows_everybody_once_in_each_ranking(rows, k, constraint):
     score, groups, qid, shown = (np.array(part) for part in zip(*rows, strict=True))

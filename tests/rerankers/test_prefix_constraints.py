@@ -94,7 +94,7 @@ def test_the_reason_is_looked_for_in_every_attribute():
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 4), st.sampled_from("abcd")), min_size=1, max_size=14),
     st.dictionaries(st.sampled_from("abcd"), st.floats(0, 1)),

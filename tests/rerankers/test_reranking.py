@@ -75,7 +75,7 @@ def test_moves_of_many_lists_keep_ids_and_the_callers_rows():
     assert moves["to"].tolist() == [2, 3, 2, 3]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32 - 1), st.one_of(st.none(), st.integers(1, 6)))
 def test_moves_are_the_difference_of_the_places(seed, k):
     rng = np.random.default_rng(seed)
@@ -326,7 +326,7 @@ def test_data_with_nothing_but_an_order_can_be_reranked_by_methods_without_bound
 
 
 @given(st.integers(0, 2**32 - 1))
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 def test_lists_that_leave_people_out_have_the_slots_of_their_positions(seed):
     """The slots that `from_order` makes without sorting equal those that are sorted."""
     rng = np.random.default_rng(seed)

@@ -104,7 +104,7 @@ def test_the_worked_scores():
 # other libraries
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(counts=lists_of(1, n_lists=(1, 1)))
 def test_fisher_is_that_of_scipy(counts):
     a, n1, b, n2 = (column[0] for column in counts)
@@ -177,7 +177,7 @@ def test_the_interval_of_the_ratio_is_the_formula():
     assert (found.low, found.high) == pytest.approx(ends, rel=1e-12)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(counts=lists_of())
 def test_arrays_are_lists_one_by_one(counts):
     for function in (selection_ratio, two_proportion_z, fisher_exact, flips):
@@ -189,7 +189,7 @@ def test_arrays_are_lists_one_by_one(counts):
                 np.testing.assert_equal(together[name][at], value)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(counts=lists_of())
 def test_lists_of_one_side_change_nothing(counts):
     more = [[*column, extra] for column, extra in zip(counts, (0, 0, 3, 8), strict=True)]
@@ -202,7 +202,7 @@ def test_lists_of_one_side_change_nothing(counts):
             ) else np.testing.assert_equal(wider[name], found[name])
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(counts=lists_of(1))
 def test_sides_may_be_exchanged(counts):
     a, n1, b, n2 = counts
@@ -223,7 +223,7 @@ def slow_moves(a, n1, b, n2):
     return next(j for j in range(b + 1) if 5 * (a + j) * n2 >= 4 * (b - j) * n1)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(counts=lists_of(1, 12, (1, 1)))
 def test_moves_are_the_fewest(counts):
     a, n1, b, n2 = (column[0] for column in counts)

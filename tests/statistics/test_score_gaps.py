@@ -71,7 +71,7 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(rows=ROWS)
 def test_the_gap_over_lists_is_that_of_loops(rows):
     score, side, lists = zip(*rows, strict=True)
@@ -87,7 +87,7 @@ def test_the_gap_over_lists_is_that_of_loops(rows):
         assert not found.reason
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     rows=ROWS,
     factor=st.sampled_from([2.0**-600, 0.5, 2.0**600]),

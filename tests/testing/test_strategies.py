@@ -6,13 +6,7 @@ from equirank.testing.strategies import policies, ranked_lists, rankings
 
 pytestmark = pytest.mark.slow
 
-SETTINGS = settings(
-    max_examples=200,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+SETTINGS = settings(max_examples=200, suppress_health_check=list(HealthCheck))
 
 
 @SETTINGS

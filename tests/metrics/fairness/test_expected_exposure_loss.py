@@ -98,7 +98,7 @@ def test_the_published_target_of_a_geometric_browser():
 
 
 @pytest.mark.slow
-@settings(max_examples=80, deadline=None, derandomize=True, database=None)
+@settings(max_examples=80)
 @given(policies(max_items=10))
 def test_the_parts_add_up(ranking):
     """EEL = EED - 2 EER + |e*|^2, and the ideal has no loss and the most relevance."""
@@ -115,7 +115,7 @@ def test_the_parts_add_up(ranking):
 
 
 @pytest.mark.slow
-@settings(max_examples=40, deadline=None, derandomize=True, database=None)
+@settings(max_examples=40)
 @given(rankings(max_items=10))
 def test_more_even_exposure_is_less_disparity(ranking):
     tied = Ranking.from_scores(ranking.data, np.zeros(ranking.data.n_rows))

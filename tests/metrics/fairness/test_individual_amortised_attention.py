@@ -212,7 +212,7 @@ def test_the_worst_case_reaches_the_bound():
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@settings(max_examples=60)
 @given(policies(max_items=10))
 def test_amortising_never_adds(ranking):
     """Matched over queries at most the mean of the queries' values."""

@@ -242,7 +242,7 @@ def test_keeps_every_promise(cost, normalized):
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None, derandomize=True, database=None)
+@settings(max_examples=150)
 @given(
     policies(max_items=10),
     st.lists(st.floats(1e-6, 1e6), min_size=10, max_size=10),

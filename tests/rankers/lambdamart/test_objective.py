@@ -224,7 +224,7 @@ def test_the_gradient_of_the_other_metrics(fairness):
             np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-13)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 10**6), st.sampled_from([0.0, 0.3, 1.0]))
 def test_gradient_and_hessian_are_the_derivatives_of_the_pair_cost(seed, alpha):
     """With the weights of the pairs held fixed: sum of Delta log(1 + exp(-sigma (s_hi - s_lo)))."""

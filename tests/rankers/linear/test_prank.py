@@ -51,7 +51,7 @@ def test_it_does_what_was_published(average):
     assert np.array_equal(PRank(3, average=average, shuffle=False).fit(data).coef_, model.coef_)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=st.integers(0, 2**31), n_grades=st.integers(2, 7), d=st.integers(1, 4))
 def test_thresholds_stay_ordered(seed, n_grades, d):
     rng = np.random.default_rng(seed)

@@ -63,7 +63,7 @@ TRAINED = DirectRanker(**SMALL).fit(lists())
 
 @pytest.mark.slow
 @given(st.integers(0, 10_000))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_any_weights_are_an_order(seed):
     rng = np.random.default_rng(seed)
     model = copy(TRAINED)

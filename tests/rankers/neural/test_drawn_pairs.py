@@ -26,7 +26,7 @@ def every_pair(query, y, code, groups):
 
 
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_sets_hold_every_pair_once(seed):
     query, y, code = sample(seed)
     weight = np.array([1.0, 2.0, 0.5])

@@ -75,7 +75,7 @@ def excess_twin(score, code, groups, attention):
 @pytest.mark.slow
 @pytest.mark.parametrize("phi", PHIS)
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_top_one_is_its_twin(phi, seed):
     score, real, label, _ = padded(seed)
     found = top_one_loss(score, real, label, phi).detach().numpy()
@@ -91,7 +91,7 @@ def test_top_one_is_its_twin(phi, seed):
 @pytest.mark.parametrize("phi", PHIS)
 @pytest.mark.parametrize("top", [1, 3, None])
 @given(seed=st.integers(0, 10_000))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_label_order_is_its_twin(phi, top, seed):
     score, real, label, _ = padded(seed)
     found = label_order_loss(score, real, label, phi, top).detach().numpy()
@@ -138,7 +138,7 @@ def test_wide_scores_stay_finite():
 
 @pytest.mark.slow
 @given(seed=st.integers(0, 10_000), attention=st.sampled_from([1.0, 1.0 / log(2.0)]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_exposure_excess_is_its_twin(seed, attention):
     score, real, _, code = padded(seed)
 

@@ -17,7 +17,7 @@ def batches(sizes, batch_size=3, seed=0):
 
 
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=20), st.integers(1, 5))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_an_epoch_goes_through_every_list_once(sizes, batch_size):
     offsets, made = batches(sizes, batch_size)
     seen, epoch = [], list(made.epoch(4))

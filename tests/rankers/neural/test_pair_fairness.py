@@ -26,7 +26,7 @@ def differences(value, at, step=1e-6):
 
 
 @given(seed=st.integers(0, 10_000), n_groups=st.integers(2, 4))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_correlation_is_numpys(seed, n_groups):
     rng = np.random.default_rng(seed)
     gap, code = rng.normal(size=12), rng.integers(0, n_groups, 12)

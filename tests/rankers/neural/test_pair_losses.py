@@ -61,7 +61,7 @@ def lambda_twin(score, gain, inverse_ideal, truncation, sigma):
 
 
 @given(seed=st.integers(0, 10_000), memory=st.sampled_from([1, 30, 1 << 24]))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_logistic_loss_of_padded_lists(seed, memory):
     module.MAX_PAIRS, before = memory, module.MAX_PAIRS
     try:
@@ -78,7 +78,7 @@ def test_logistic_loss_of_padded_lists(seed, memory):
 
 
 @given(seed=st.integers(0, 10_000), truncation=st.sampled_from([1, 3, 100]))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_lambdas_are_their_twin_in_both_ways(seed, truncation):
     score, real, label, _ = padded(seed)
     gain = torch.where(real, 2.0**label - 1.0, 0.0)
