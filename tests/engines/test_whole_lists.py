@@ -5,7 +5,13 @@ import pyarrow as pa
 import pytest
 
 from equirank import DataError
-from equirank.engines.whole_lists import ScatteredLists, label_of, sorted_rows, whole_lists
+from equirank.engines.whole_lists import (
+    ScatteredLists,
+    label_of,
+    row_keys,
+    sorted_rows,
+    whole_lists,
+)
 
 
 def batches(table, size):
@@ -76,3 +82,23 @@ def test_sorted_rows_bring_lists_together_and_keep_their_order(kind):
     assert len(found) == 4
     for _, scores in found:
         assert scores == [score for score in order if score in scores]
+
+
+@pytest.mark.parametrize("kind", LABELS)
+def test_rows_of_one_list_and_no_others_have_the_same_key(kind):
+    rows = pa.record_batch(LABELS[kind] | {"score": np.arange(10.0)})
+    labels = list(zip(*(rows[name].to_pylist() for name in LABELS[kind]), strict=True))
+    keys = row_keys(rows).tolist()
+    assert len(set(keys)) == len(set(labels)) == len(set(zip(keys, labels, strict=True)))
+    assert row_keys(rows.slice(3, 5)).tolist() == keys[3:8]
+    assert row_keys(rows.slice(3, 0)).tolist() == []
+
+
+def test_only_the_bytes_of_a_text_decide_its_key():
+    texts = ["", "a", "a\0", "\0a", "abcdefgh", "abcdefgh" * 2, "abcdefg", "ü", "日本語の名前"]
+    keys = row_keys(pa.record_batch({"q0": pa.array(texts, pa.large_string())}))
+    assert len(set(keys.tolist())) == len(texts)
+    again = pa.array(["x" * 30, *texts[::-1]], pa.large_string())
+    assert row_keys(pa.record_batch({"q0": again}))[1:].tolist() == keys[::-1].tolist()
+    several = pa.record_batch({"q0": pa.array(texts, pa.large_string()), "q1": np.arange(9)})
+    assert not set(row_keys(several).tolist()) & set(keys.tolist())

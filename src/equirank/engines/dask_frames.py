@@ -9,9 +9,9 @@ from ..core.errors import DataError
 from ..core.list_sums import ListSums
 from .dask_tasks import compute
 from .log_columns import SIDE, LogColumns, LogPiece
-from .log_sums import LogMeasure, LogOptions, refuse_stable, row_keys
+from .log_sums import LogMeasure, LogOptions, refuse_stable
 from .log_survey import LogSurvey, MedianSearch
-from .whole_lists import ListBlock
+from .whole_lists import ListBlock, row_keys
 
 __all__ = ["sum_dask"]
 

@@ -14,7 +14,6 @@ from ..core.environment import in_threads, progress, require
 from ..core.errors import DataError
 from ..core.group_columns import check_split
 from ..core.inputs import frozen, frozen_matrix
-from ..core.list_keys import list_keys
 from ..core.list_samples import MOST_LISTS, ListSample
 from ..core.list_sums import ListSums
 from ..core.metric import GroupMetric, Metric
@@ -35,6 +34,7 @@ from .whole_lists import (
     ListBlock,
     ScatteredLists,
     label_of,
+    row_keys,
     sorted_rows,
     whole_lists,
 )
@@ -47,7 +47,6 @@ __all__ = [
     "in_canonical_order",
     "read_ahead",
     "refuse_stable",
-    "row_keys",
     "sum_stream",
 ]
 
@@ -486,23 +485,6 @@ def read_ahead(pieces: Iterator[LogPiece]) -> Iterator[LogPiece]:
         while (piece := waiting.result()) is not None:
             waiting = pool.submit(next, pieces, None)
             yield piece
-
-
-def row_keys(rows: Any) -> np.ndarray:
-    """Return a 64-bit number of the list of each checked row, for spilling."""
-    found = np.zeros(rows.num_rows, dtype=np.uint64)
-    for name in rows.schema.names:
-        if name[0] != "q" or not name[1:].isdigit():
-            continue
-        column = rows.column(name)
-        if column.type == "int64":
-            keys = list_keys(column.to_numpy())
-        else:
-            coded = column.dictionary_encode()
-            several = list_keys(coded.dictionary.to_numpy(zero_copy_only=False))
-            keys = several[coded.indices.to_numpy(zero_copy_only=False)]
-        found = found * np.uint64(0x9E3779B97F4A7C15) + keys
-    return found
 
 
 def sum_stream(

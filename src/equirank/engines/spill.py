@@ -5,8 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
-from functools import partial
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -48,7 +47,8 @@ class Spill:
 
     The files have no name in any folder, or are removed when they are closed, so that neither an
     error nor the end of the process leaves one behind. Their number follows from the size of the
-    first rows. A file that nevertheless exceeds a quarter of the memory is divided again.
+    first rows. A file that nevertheless exceeds a quarter of the memory is divided again. Rows are
+    sorted once, however often they are read.
 
     Parameters
     ----------
@@ -76,6 +76,8 @@ class Spill:
         self.folder = folder or tempfile.gettempdir()
         self.n_rows = self.n_bytes = 0
         self._files: list[Any] = []
+        self._sorted: set[Any] = set()
+        self._schema: Any = None
         self._writers: list[Any] = []
         self._stack = ExitStack()
         self._waiting: list[Any] = []
@@ -100,7 +102,7 @@ class Spill:
         DataError
             If the disk is full; the message states the bytes that are needed.
         """
-        try:
+        with self._room(expected_rows):
             for batch in batches:
                 self._waiting.append(batch)
                 self._n_waiting += batch.num_rows
@@ -112,10 +114,19 @@ class Spill:
                 writer.close()
             for file in self._files:
                 file.flush()
+
+    @contextmanager
+    def _room(self, expected_rows: int | None = None) -> Iterator[None]:
+        """Say how many bytes are needed if the disk becomes full."""
+        try:
+            yield
         except OSError as error:
             if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
                 raise
             raise self._full(expected_rows) from None
+
+    def _temporary(self) -> Any:
+        return self._stack.enter_context(tempfile.TemporaryFile(dir=self.folder))
 
     def _divide(self, expected_rows: int | None) -> None:
         """Write the waiting rows."""
@@ -128,6 +139,9 @@ class Spill:
         self.n_bytes += rows.nbytes
         if not self._writers:
             self._open(rows, expected_rows)
+        if len(self._writers) == 1:
+            self._writers[0].write_batch(rows)
+            return
         home = (self.keys(rows) >> np.uint64(self.bits)) % np.uint64(len(self._files))
         part = home.astype(np.uint16)
         order = np.argsort(part, kind="stable")
@@ -144,10 +158,10 @@ class Spill:
         row_bytes = rows.nbytes / rows.num_rows
         if (expected_rows or 0) * row_bytes > shutil.disk_usage(self.folder).free:
             raise self._full(expected_rows)
+        self._schema = rows.schema
         stream = require("pyarrow", "data").ipc.new_stream
-        temporary = partial(tempfile.TemporaryFile, dir=self.folder)
         for _ in range(self.n_parts or n_partitions(expected_rows, row_bytes, self.memory)):
-            self._files.append(self._stack.enter_context(temporary()))
+            self._files.append(self._temporary())
             self._writers.append(stream(self._files[-1], rows.schema))
 
     def _full(self, expected_rows: int | None) -> DataError:
@@ -160,23 +174,43 @@ class Spill:
         )
 
     def parts(self) -> Iterator[Any]:
-        """Yield the rows of each file, sorted by list."""
-        arrow = require("pyarrow", "data")
-        for file in self._files:
-            size = file.seek(0, os.SEEK_END)
-            file.seek(0)
-            with arrow.ipc.open_stream(file) as reader:
-                if size > self.memory / 4 and self.bits == LOWEST_BITS:
-                    yield from self._finer(reader, size)
-                elif batches := list(reader):
-                    yield _sorted(batches)
+        """Yield the rows of each file, sorted by list; the first pass stores them in this order."""
+        ipc = require("pyarrow", "data").ipc
+        for at, file in enumerate(self._files):
+            if file in self._sorted:
+                file.seek(0)
+                with ipc.open_stream(file) as reader:
+                    yield from reader
+                continue
+            ordered = self._temporary()
+            writer = ipc.new_stream(ordered, self._schema)
+            for part in self._in_order(file):
+                with self._room():
+                    writer.write_batch(part)
+                yield part
+            with self._room():
+                writer.close()
+                ordered.flush()
+            file.close()
+            self._files[at] = ordered
+            self._sorted.add(ordered)
 
-    def _finer(self, batches: Iterable[Any], size: int) -> Iterator[Any]:
-        """Yield the rows of a file that is too large, divided again; a list remains whole."""
-        n_parts = n_partitions(size, 1, self.memory)
-        with Spill(self.memory, self.keys, self.folder, n_parts, HIGHER_BITS) as files:
-            files.write(batches)
-            yield from files.parts()
+    def _in_order(self, file: Any) -> Iterator[Any]:
+        """Yield the rows of a file sorted by list, in parts that fit the memory.
+
+        A file that is too large is divided again; a list remains whole.
+        """
+        size = file.seek(0, os.SEEK_END)
+        file.seek(0)
+        with require("pyarrow", "data").ipc.open_stream(file) as reader:
+            if size > self.memory / 4 and self.bits == LOWEST_BITS:
+                n_parts = n_partitions(size, 1, self.memory)
+                with Spill(self.memory, self.keys, self.folder, n_parts, HIGHER_BITS) as finer:
+                    finer.write(reader)
+                    for each in finer._files:
+                        yield from finer._in_order(each)
+            elif batches := list(reader):
+                yield _sorted(batches)
 
 
 def _sorted(batches: list[Any]) -> Any:

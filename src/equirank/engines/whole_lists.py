@@ -8,8 +8,18 @@ import numpy as np
 
 from ..core.environment import require
 from ..core.errors import DataError
+from ..core.list_keys import list_keys
+from ..kernels.counted_random import text_keys
 
-__all__ = ["MAX_LIST_ROWS", "ListBlock", "ScatteredLists", "label_of", "sorted_rows", "whole_lists"]
+__all__ = [
+    "MAX_LIST_ROWS",
+    "ListBlock",
+    "ScatteredLists",
+    "label_of",
+    "row_keys",
+    "sorted_rows",
+    "whole_lists",
+]
 
 
 #: Most rows of one list, unless the caller allows more.
@@ -157,6 +167,24 @@ def label_of(block: ListBlock, at: int) -> Any:
     return (parts[0] if len(parts) == 1 else tuple(parts)) if parts else 0
 
 
+def row_keys(rows: Any) -> np.ndarray:
+    """Return a 64-bit number of the list of each checked row, for spilling and counting lists.
+
+    Texts have other numbers than their `list_keys`, which would take long for every row.
+    """
+    found = np.zeros(rows.num_rows, dtype=np.uint64)
+    for name in _label_names(rows):
+        column = rows.column(name)
+        if column.type == "int64":
+            keys = list_keys(column.to_numpy())
+        else:
+            _, ends, content = column.buffers()
+            offsets = np.frombuffer(ends, np.int64)[column.offset :][: len(column) + 1]
+            keys = text_keys(offsets, np.frombuffer(content or b"", np.uint8))
+        found = found * np.uint64(0x9E3779B97F4A7C15) + keys
+    return found
+
+
 def sorted_rows(rows: Any) -> Any:
     """Return rows sorted by label; the rows of a list keep their order."""
     compute = require("pyarrow.compute", "data")
@@ -168,13 +196,14 @@ def sorted_rows(rows: Any) -> Any:
         order = np.argsort(rows.column(names[0]).to_numpy(), kind="stable")
     else:
         codes = np.zeros(rows.num_rows, dtype=np.int64)
-        for name in names:
+        for at, name in enumerate(names):
             column = rows.column(name)
             coded = column.dictionary_encode()
             place = compute.sort_indices(coded.dictionary).to_numpy()
             rank = np.empty(len(place), dtype=np.int64)
             rank[place] = np.arange(len(place))
             part = rank[coded.indices.to_numpy(zero_copy_only=False)]
-            codes = np.unique(codes * len(place) + part, return_inverse=True)[1]
+            both = codes * len(place) + part
+            codes = np.unique(both, return_inverse=True)[1] if at else part
         order = np.argsort(codes, kind="stable")
     return rows.take(require("pyarrow", "data").array(order))

@@ -4,7 +4,7 @@ import numpy as np
 
 from .compiled import compiled
 
-__all__ = ["below", "key_of", "random_bits", "uniform"]
+__all__ = ["below", "key_of", "random_bits", "text_keys", "uniform"]
 
 
 STEP = np.uint64(0x9E3779B97F4A7C15)
@@ -24,6 +24,24 @@ def _mix(value: np.uint64) -> np.uint64:
 def key_of(seed: np.uint64, part: np.uint64) -> np.uint64:
     """Return the key of a seed (or another key) and one more part."""
     return _mix(_mix(seed + STEP) ^ (part * STEP))
+
+
+@compiled
+def text_keys(offsets: np.ndarray, content: np.ndarray) -> np.ndarray:
+    """Return a key of each text: its length, and its bytes by eight, the last ones padded by 0.
+
+    ``offsets`` (int64) marks the texts in the bytes.
+    """
+    found = np.empty(len(offsets) - 1, np.uint64)
+    for text in range(len(found)):
+        key = np.uint64(offsets[text + 1] - offsets[text])
+        for begin in range(offsets[text], offsets[text + 1], 8):
+            word = np.uint64(0)
+            for at in range(begin, min(begin + 8, offsets[text + 1])):
+                word |= np.uint64(content[at]) << np.uint64(8 * (at - begin))
+            key = key_of(key, word)
+        found[text] = key
+    return found
 
 
 @compiled
