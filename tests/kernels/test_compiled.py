@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+import io
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 import equirank
+from equirank.kernels import compiled
 from equirank.kernels.compiled import DiskCache
 from equirank.kernels.counted_random import key_of, uniform
 
@@ -134,3 +136,36 @@ def test_keys_give_different_numbers():
     ]
     assert len(set(firsts)) == 1600
     assert abs(np.mean(firsts) - 0.5) < 0.03
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("kind", "patience", "progress", "lines"),
+    [
+        (Terminal, 0, "1", 1),
+        (Terminal, 0, "0", 0),  # progress is not wanted
+        (io.StringIO, 0, "1", 0),  # no terminal
+        (Terminal, 100, "1", 0),  # soon done
+    ],
+)
+def test_who_waits_for_compilation_is_told_once(
+    tmp_path, monkeypatch, kind, patience, progress, lines
+):
+    path = tmp_path / "one_function.py"
+    source = "from equirank.kernels.compiled import compiled\n@compiled\ndef twice(x):\n"
+    source += "    return 2 * x\n@compiled\ndef thrice(x):\n    return twice(x) + x\n"
+    path.write_text(source)
+    monkeypatch.setattr(compiled, "PATIENCE", patience)
+    monkeypatch.setattr(DiskCache, "told", False)
+    monkeypatch.setenv("EQUIRANK_PROGRESS", progress)
+    for n_lines in (lines, 0):  # the second time all is stored
+        monkeypatch.setattr(sys, "stderr", kind())
+        assert fresh(path)(2) == 6
+        said = sys.stderr.getvalue()
+        assert said == compiled.WORDS * n_lines
+        assert DiskCache.depth == 0
+        monkeypatch.setattr(DiskCache, "told", False)

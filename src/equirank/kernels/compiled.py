@@ -3,6 +3,8 @@
 import glob
 import os
 import struct
+import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -31,6 +33,14 @@ DAMAGED = (
 )
 
 
+#: Seconds of compilation after which a person at a terminal is told, and what.
+PATIENCE = 3.0
+WORDS = (
+    "equirank: note: compiling code for this machine, which may take a minute or two; the result "
+    "is stored for later runs\n"
+)
+
+
 #: Types of globals whose value is part of compiled code.
 CONSTANTS = (bool, int, float, complex, str, bytes, tuple, np.generic)
 
@@ -43,7 +53,9 @@ class DiskCache(FunctionCache):
     removed, and writing may fail.
     """
 
-    warned = False
+    warned = told = False
+    #: Functions that are being compiled inside each other, and when the outermost one began.
+    depth, since = 0, 0.0
 
     def __init__(self, function: Callable[..., Any], dispatcher: Dispatcher) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
@@ -69,16 +81,32 @@ class DiskCache(FunctionCache):
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return compiled code; remove damaged files and return None, so that it is compiled."""
+        found = None
         try:
-            return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
+            found = super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
         except OSError:  # a file that this user must not read
-            return None
+            pass
         except DAMAGED as error:
             self._drop(error)
-            return None
+        if found is None:
+            self._tell()
+        return found
+
+    @classmethod
+    def _tell(cls) -> None:
+        """Say once, on a terminal, that compilation takes a while."""
+        if cls.depth == 0:
+            cls.since = time.monotonic()
+        cls.depth += 1
+        if cls.told or time.monotonic() - cls.since < PATIENCE:
+            return
+        cls.told = True
+        if sys.stderr.isatty() and os.environ.get("EQUIRANK_PROGRESS") != "0":
+            sys.stderr.write(WORDS)
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Store compiled code, unless the folder is full or read-only."""
+        DiskCache.depth -= 1
         try:
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except OSError:
@@ -156,7 +184,7 @@ def compiled(
     """
     if function is None:
         return partial(compiled, reordered=reordered)
-    options: dict[str, Any] = {"nogil": True}
+    options: dict[str, Any] = {"nogil": True, "no_cfunc_wrapper": True}
     if reordered:
         options |= {"fastmath": REORDERED, "error_model": "numpy"}
     result: Any = njit(**options)(function)

@@ -5,6 +5,7 @@ import numpy as np
 from .compiled import compiled
 from .counted_random import below, key_of, random_bits
 from .list_columns import MOST_VECTORS, sort_cells
+from .list_sorting import ascending
 from .packed_counts import (
     MOST_PACKED,
     MOST_PACKED_GRADES,
@@ -45,7 +46,7 @@ def _grades(y: np.ndarray, n: int, grade: np.ndarray) -> int:
         largest = max(largest, y[i])
     if whole:
         return int(largest) + 1 if n else 0
-    order = np.argsort(y[:n], kind="mergesort")
+    order = ascending(y[:n])
     count = 0
     for i in range(n):
         if i > 0 and y[order[i]] != y[order[i - 1]]:
@@ -335,6 +336,14 @@ def _prefix_limits(
 
 
 @compiled(reordered=True)
+def _sort_numbers(numbers: np.ndarray) -> None:
+    """Sort whole numbers in place."""
+    before, order = numbers.copy(), ascending(numbers.astype(np.float64))
+    for i in range(len(numbers)):
+        numbers[i] = before[order[i]]
+
+
+@compiled(reordered=True)
 def _sorted_vectors(
     n: int,
     vector: np.ndarray,
@@ -357,8 +366,9 @@ def _sorted_vectors(
             order[i] = i
         ends[0] = n
         if len(tally) == 0:
-            dealt[:n] = vector[:n]
-            dealt[:n].sort()
+            for i in range(n):
+                dealt[i] = vector[i]
+            _sort_numbers(dealt[:n])
             return 1
         for i in range(n):
             tally[vector[i]] += 1
@@ -380,7 +390,7 @@ def _sorted_vectors(
         dealt[i] = vector[order[i]]
     start = 0
     for c in range(n_cells):
-        dealt[start : ends[c]].sort()
+        _sort_numbers(dealt[start : ends[c]])
         start = ends[c]
     return n_cells
 

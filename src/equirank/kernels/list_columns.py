@@ -21,6 +21,7 @@ from .length_moments import (
     length_tables,
     weigh_groups,
 )
+from .list_sorting import ascending
 from .shuffle_moments import add_means, add_moments, add_position_moments, centre, find_compared
 
 __all__ = [
@@ -56,7 +57,7 @@ def canonical_order(order: np.ndarray, end: np.ndarray, y: np.ndarray) -> np.nda
                     at -= 1
                 found[at] = row
         elif stop - i > 1:
-            by = np.argsort(-y[order[i:stop]], kind="mergesort")
+            by = ascending(-y[order[i:stop]])
             for j in range(stop - i):
                 found[i + j] = order[i + by[j]]
         i = stop
@@ -337,7 +338,7 @@ def _without_trend(
     n: int, y: np.ndarray, active: np.ndarray, values: np.ndarray, changed: np.ndarray
 ) -> None:
     """Write some values of a list without their linear trend on the ranks of the relevance."""
-    order = np.argsort(y, kind="mergesort")
+    order = ascending(y)
     rank = np.zeros(n)
     i = 0
     while i < n:

@@ -4,7 +4,7 @@ import numpy as np
 
 from .compiled import compiled
 
-__all__ = ["largest_of_lists", "sort_lists"]
+__all__ = ["ascending", "largest_of_lists", "sort_lists"]
 
 
 #: Rows that are sorted by insertion before they are merged.
@@ -78,8 +78,18 @@ def sort_lists(keys: np.ndarray, offsets: np.ndarray) -> np.ndarray:
             key, other_key = other_key, key
             row, other_row = other_row, row
             width *= 2
-        order[s : s + n] = row[:n]
+        for i in range(n):
+            order[s + i] = row[i]
     return order
+
+
+@compiled
+def ascending(values: np.ndarray) -> np.ndarray:
+    """Return the order of values, lowest first; the sort is stable.
+
+    It is that of `numpy.argsort`, which numba compiles anew for each function that calls it.
+    """
+    return sort_lists(-values, np.array([0, len(values)]))
 
 
 @compiled

@@ -3,6 +3,7 @@
 import numpy as np
 
 from .compiled import compiled
+from .list_sorting import ascending
 
 __all__ = ["measure_relevance"]
 
@@ -37,9 +38,9 @@ def _best_gain(
             best += gain_of[r] * (discount_sums[after] - discount_sums[before])
             before = after
         return best
-    ranked = np.sort(y)
+    order = ascending(-y)
     for i in range(min(k, len(y))):
-        gain = 2.0 ** ranked[len(y) - 1 - i] - 1.0
+        gain = 2.0 ** y[order[i]] - 1.0
         best += gain * (discount_sums[i + 1] - discount_sums[i])
     return best
 
