@@ -134,6 +134,7 @@ def measure_columns(
 
     With ``inside`` only these slots are compared, at their positions in the whole list.
     """
+    from ..kernels.length_moments import fits_tables
     from ..kernels.list_columns import measure_lists
 
     n, groups, extra = len(block.keys), int(layout.first[-1]), layout.n_decisions
@@ -161,11 +162,16 @@ def measure_columns(
     designs_of = (np.array(each, dtype=np.int64)
                   for each in (layout.given, layout.used, layout.left_out))  # fmt: skip
     everyone = np.zeros(0, dtype=bool) if inside is None else inside
-    measure_lists(
+    given = (
         *block.slots, everyone, block.extra, layout.parts, layout.width, layout.first, sums,
         np.array(layout.ks, dtype=np.int64), np.array(layout.limits), layout.trend, *designs_of,
         grid.copy(), *columns.values(), *found.values(),
     )  # fmt: skip
+    others = np.ones(n, dtype=bool)
+    if not layout.trend and fits_tables(groups, longest, designs):
+        measure_lists(None, others, *given)
+    if others.any():
+        measure_lists(others, others, *given)
     found["covariance"] = found["covariance"].reshape(groups, 3 + extra, groups, 3 + extra)
     found["given_covariance"] = found["given_covariance"].reshape(designs, groups, 2, groups, 2)
     return columns, found

@@ -25,7 +25,6 @@ __all__ = [
 MOST_GROUPS, MOST_ROWS, MOST_NUMBERS = 16, 512, 1 << 18
 
 
-@compiled(reordered=True)
 def fits_tables(n_groups: int, longest: int, n_designs: int) -> bool:
     """Return whether the moments of lists are added up by length."""
     size = (longest + 1) * (4 + n_designs) * n_groups * n_groups
@@ -34,15 +33,14 @@ def fits_tables(n_groups: int, longest: int, n_designs: int) -> bool:
 
 @compiled(reordered=True)
 def length_tables(
-    used: bool, n_groups: int, longest: int, n_designs: int, n_strata: int
+    n_groups: int, longest: int, n_designs: int, n_strata: int
 ) -> tuple[np.ndarray, ...]:
-    """Return tables of 0 for `add_whole_terms` and `add_position_terms`, of size 0 if unused.
+    """Return tables of 0 for `add_whole_terms` and `add_position_terms`.
 
     By length: products of pairs of groups and of cumulants for one cell, then for each design. Row
     0 is for lists whose values do not depend on their length alone. Then arrays for the work.
     """
-    rows = longest + 1 if used else 0
-    g, v = (n_groups, longest) if used else (0, 0)
+    rows, g, v = longest + 1, n_groups, longest
     return (
         np.zeros((rows, 4, g, g)), np.zeros((rows, 6, g)), np.zeros((rows, n_designs, g, g)),
         np.zeros((rows, n_designs, 2, g)), np.zeros((6, g)), np.zeros((g, g)),

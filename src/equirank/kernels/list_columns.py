@@ -17,7 +17,6 @@ from .length_moments import (
     add_position_terms,
     add_products,
     add_whole_terms,
-    fits_tables,
     length_tables,
     weigh_groups,
 )
@@ -575,8 +574,12 @@ def _columns_of_keys(n_keys: int, n_plain: int) -> tuple[np.ndarray, np.ndarray,
     return columns, known, chances
 
 
+# Two functions when compiled, of which most data needs the first alone: numba leaves out what
+# depends on `chosen` being None or not.
 @compiled(reordered=True)
 def measure_lists(
+    chosen: np.ndarray | None,
+    others: np.ndarray,
     offsets: np.ndarray,
     begin: np.ndarray,
     end: np.ndarray,
@@ -614,6 +617,10 @@ def measure_lists(
 
     Parameters
     ----------
+    chosen : ndarray of bool, optional
+        The lists to measure, in any way. None: those whose moments are added up by length.
+    others : ndarray of bool
+        Receives the lists that are not measured if ``chosen`` is None.
     offsets, begin, end, shown : ndarray
         Slots of each list, the tied block of each slot, and number of shown slots of each list.
     y, codes, extra : ndarray
@@ -682,13 +689,14 @@ def measure_lists(
     pairs, known_pairs = columns[:, :2].copy(), known_columns[:, :2].copy()
     n_places = min(longest, grid[-1]) if len(grid) else 0
     places, place_ends = np.zeros((n_groups, n_places + 1)), np.zeros((n_groups + 1, n_places + 1))
-    by_length = not trend and fits_tables(n_groups, longest, len(given))
-    tables = length_tables(by_length, n_groups, longest, len(given), n_strata)
-    lists_of = np.zeros(longest + 1, dtype=np.int64)
+    if chosen is None:
+        tables = length_tables(n_groups, longest, len(given), n_strata)
+        lists_of = np.zeros(longest + 1, dtype=np.int64)
     for q in range(n_lists):
+        if chosen is not None and not chosen[q]:
+            continue
         s, n = offsets[q], offsets[q + 1] - offsets[q]
         length = n
-        tied = _fill(begin, end, s, n, shown[q], extra, discount_sums, ks, values)
         n_vectors = _find_vectors(
             n, codes[s : s + n], parts, width, first, table, mixed, vector, people, pattern, labels,
             group,
@@ -696,12 +704,18 @@ def measure_lists(
         known = np.bool_(True)
         for v in range(n_vectors):
             known = known and pattern[v] == 0
+        if chosen is None:
+            others[q] = not known
+            if not known:
+                continue
+        tied = _fill(begin, end, s, n, shown[q], extra, discount_sums, ks, values)
         scale = 1.0 / n
-        if not known:
-            _fill_chances(end, s, n, vector, group, n_plain, values)
         mine = y[s : s + n] if len(y) else y
-        if trend:
-            _without_trend(n, mine, chances[:1] if known else chances, values, changed)
+        if chosen is not None:
+            if not known:
+                _fill_chances(end, s, n, vector, group, n_plain, values)
+            if trend:
+                _without_trend(n, mine, chances[:1] if known else chances, values, changed)
         if len(inside):
             n = _keep(n, inside[s : s + n], mine, values, changed, vector, people, relevance)
             mine = relevance[:n] if len(y) else y
@@ -726,7 +740,7 @@ def measure_lists(
                     prefix_groups, prefix_keys,
                 )  # fmt: skip
             _add_ties(begin, end, s, length, shown[q], tied, ks, ties)
-        if by_length and known:
+        if chosen is None:
             usual = not tied and shown[q] == length and len(inside) == 0 and extra.shape[1] == 0
             lists_of[length] += 1 if usual else 0
             weigh_groups(claims[q], tables[4])
@@ -775,15 +789,17 @@ def measure_lists(
                 left_out[d], np.int64(2), here[:count], key_of, place_of, weight, work,
                 adjusted[q, d], given_covariance[d], third[1 + d], fourth[1 + d],
             )  # fmt: skip
-    for length in range(1, longest + 1 if by_length else 1):
-        if lists_of[length]:
-            _fill(
-                np.arange(length), np.arange(1, length + 1), np.int64(0), length, length,
-                np.zeros((length, 0)), discount_sums, ks, values,
-            )  # fmt: skip
-            centre(by_length, order[:length], values, every[:n_plain], *work[:4])
-            add_products(tables, length, 1.0 / length, *work[1:4], covariance, third[0], fourth[0])
-    if by_length:
+    if chosen is None:
+        for length in range(1, longest + 1):
+            if lists_of[length]:
+                _fill(
+                    np.arange(length), np.arange(1, length + 1), np.int64(0), length, length,
+                    np.zeros((length, 0)), discount_sums, ks, values,
+                )  # fmt: skip
+                centre(np.bool_(True), order[:length], values, every[:n_plain], *work[:4])
+                add_products(
+                    tables, length, 1.0 / length, *work[1:4], covariance, third[0], fourth[0]
+                )
         add_lengths(tables, given_covariance, third[1:], fourth[1:])
     if len(grid):
         _prefixes_of_places(places, place_ends, first, grid, prefix_groups, prefix_keys)
