@@ -61,12 +61,16 @@ def kernel_gaps(
     values, means = np.zeros((2, len(keys), int(starts[-1])))
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     pairs, others = np.zeros((first[-1], first[-1], 3)), np.zeros((first[-1], 3))
-    measure_gaps(
+    given = (
         *slots, keys, parts, width, sizes, sums,
         np.array([kind for kind, _ in gaps], dtype=np.int64),
         np.array([key for _, key in gaps], dtype=np.int64), starts, step, n_twins,
         np.uint64(seed), values, means, pairs, others, first, MOST_PACKED,
     )  # fmt: skip
+    slot_by_slot = np.zeros(len(keys), dtype=bool)
+    measure_gaps(None, slot_by_slot, *given)
+    if slot_by_slot.any():
+        measure_gaps(slot_by_slot, slot_by_slot, *given)
     return values, means, pairs, others
 
 

@@ -473,9 +473,12 @@ def _code_table(n_single: int, width: np.ndarray, parts: np.ndarray) -> np.ndarr
     return table
 
 
-# Long, since one pass over the rows of a list fills every gap from the same work arrays.
+# Long, since one pass over the rows of a list fills every gap from the same work arrays. Two
+# functions when compiled, as `measure_lists`.
 @compiled(reordered=True)
 def measure_gaps(
+    chosen: np.ndarray | None,
+    others: np.ndarray,
     offsets: np.ndarray,
     begin: np.ndarray,
     end: np.ndarray,
@@ -504,6 +507,10 @@ def measure_gaps(
 
     Parameters
     ----------
+    chosen : ndarray of bool, optional
+        The lists to measure slot by slot. None: those whose label vectors fit packed words.
+    others : ndarray of bool
+        Receives the lists that are not measured if ``chosen`` is None.
     offsets, begin, end, shown, y, codes, parts, width, discount_sums
         As in `measure_lists`.
     keys : ndarray of uint64
@@ -569,6 +576,8 @@ def measure_gaps(
     prefixes, in_block = np.zeros((2, longest + 1), dtype=np.uint64), np.zeros(longest + 1)
     below_grade = np.zeros((n_keys, most + 1, MOST_PACKED_GRADES + 1))
     for q in range(len(offsets) - 1):
+        if chosen is not None and not chosen[q]:
+            continue
         s, n = offsets[q], offsets[q + 1] - offsets[q]
         unknown = tied = n < 0  # false, and no literal, which would be a type of its own
         for i in range(n):
@@ -588,11 +597,14 @@ def measure_gaps(
             vector[i] = mixed
             unknown = unknown or mask > 0
         n_grades = _grades(mine, n, grade) if with_grades else 0
-        packed = n <= MOST_PACKED_ROWS and len(tally) > 0 and n_grades <= MOST_PACKED_GRADES
-        if packed:
+        if chosen is None:
+            others[q] = n > MOST_PACKED_ROWS or len(tally) == 0 or n_grades > MOST_PACKED_GRADES
+            if others[q]:
+                continue
             n_vectors = number_vectors(n, vector, tally, number, code_of, people)
-            packed = n_vectors <= most_packed
-        if packed:
+            if n_vectors > most_packed:
+                others[q] = True
+                continue
             mask_groups(n_vectors, code_of, people, table, sizes, group, masks, size)
             n_cuts = max(0, (shown[q] - first_cut) // step + 1)
             for i in range(n):
@@ -602,23 +614,23 @@ def measure_gaps(
                 merits[grade[i]] = mine[i]
         drawn = few
         for draw in range(n_twins + 1):
-            if draw == 0 and packed:
-                drawn = few
-            elif draw == 0:
-                _codes(n, vector, same, n_single, width, parts, table, code)
-                for k in range(n_keys):
-                    size[k] = 0.0
-                    for i in range(n):
-                        size[k, code[k, i]] += 1.0
+            if draw == 0:
+                if chosen is not None:
+                    _codes(n, vector, same, n_single, width, parts, table, code)
+                    for k in range(n_keys):
+                        size[k] = 0.0
+                        for i in range(n):
+                            size[k, code[k, i]] += 1.0
             else:
                 if draw == 1:
                     n_cells = _sorted_vectors(
                         n, vector, n_single, width, unknown, tally, cell, order, ends, dealt
                     )
-                    for i in range(n if packed else 0):
-                        hand[i] = number[dealt[i]]
+                    if chosen is None:
+                        for i in range(n):
+                            hand[i] = number[dealt[i]]
                 key = key_of(key_of(seed, keys[q]), np.uint64(draw))
-                if packed:
+                if chosen is None:
                     _relabel(hand, ends, n_cells, key)
                     drawn = hand
                     for i in range(n if unknown else 0):
@@ -629,13 +641,13 @@ def measure_gaps(
                     _relabel(dealt, ends, n_cells, key)
                     here_order = order if unknown else same
                     _codes(n, dealt, here_order, n_single, width, parts, table, code)
-            if packed:
+            if chosen is None:
                 count_slots(
                     n, block, tied, drawn, small, with_grades, exposure, first_cut, step, n_cuts,
                     exposures, lower, better, prefixes, in_block,
                 )  # fmt: skip
             for k in range(n_keys):
-                if packed:
+                if chosen is None:
                     group_sums_of_vectors(
                         n_vectors, sizes[k], group[k], exposures, masks[k], lower, merits,
                         n_grades if with_counts[k] or draw == 0 else 0, below_grade[k], sums[k],
@@ -646,7 +658,7 @@ def measure_gaps(
                 k, at = gap_keys[j], first_target[j]
                 here = sizes[k]
                 if kinds[j] >= 3 and (kinds[j] == 3 or draw == 0):
-                    if packed:
+                    if chosen is None:
                         pairs_of_vectors(
                             n_vectors, here, group[k], masks[k], tied, better, n_grades,
                             below_grade[k], rows, wrong, total,
@@ -659,25 +671,26 @@ def measure_gaps(
                     continue
                 if kinds[j] == 0:
                     _exposure_gaps(here, sums[k], size[k], out)
-                elif kinds[j] == 1 and packed:
-                    if draw == 0:
-                        n_known[j] = prefix_limits_of_counts(
-                            here, masks[k], prefixes, in_block, n_cuts, first_cut, step, weights,
-                            ROUNDING, size[k], known[j], worst[j], work[0],
-                        )  # fmt: skip
-                    prefix_gaps_of_counts(
-                        here, masks[k], prefixes, in_block, n_cuts, first_cut, step, weights,
-                        known[j], worst[j], size[k], n_known[j], out,
-                    )  # fmt: skip
                 elif kinds[j] == 1:
-                    if draw == 0:
-                        n_known[j] = _prefix_limits(
-                            block, code[k], here, shown[q], step, size[k], known[j], worst[j]
-                        )
-                    _prefix_gaps(
-                        block, tied, code[k], here, shown[q], step, known[j], worst[j], size[k],
-                        n_known[j], weights, work, out,
-                    )  # fmt: skip
+                    if chosen is None:
+                        if draw == 0:
+                            n_known[j] = prefix_limits_of_counts(
+                                here, masks[k], prefixes, in_block, n_cuts, first_cut, step,
+                                weights, ROUNDING, size[k], known[j], worst[j], work[0],
+                            )  # fmt: skip
+                        prefix_gaps_of_counts(
+                            here, masks[k], prefixes, in_block, n_cuts, first_cut, step, weights,
+                            known[j], worst[j], size[k], n_known[j], out,
+                        )  # fmt: skip
+                    else:
+                        if draw == 0:
+                            n_known[j] = _prefix_limits(
+                                block, code[k], here, shown[q], step, size[k], known[j], worst[j]
+                            )
+                        _prefix_gaps(
+                            block, tied, code[k], here, shown[q], step, known[j], worst[j], size[k],
+                            n_known[j], weights, work, out,
+                        )  # fmt: skip
                 elif kinds[j] == 2:
                     _merit_ratios(here, sums[k], out)
                 else:
