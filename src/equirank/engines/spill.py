@@ -188,6 +188,7 @@ class Spill:
                 with self._room():
                     writer.write_batch(part)
                 yield part
+                del part  # before the next one is sorted
             with self._room():
                 writer.close()
                 ordered.flush()
