@@ -117,7 +117,7 @@ class Spill:
 
     @contextmanager
     def _room(self, expected_rows: int | None = None) -> Iterator[None]:
-        """Say how many bytes are needed if the disk becomes full."""
+        """Turn the error of a full disk into one with the bytes that are needed."""
         try:
             yield
         except OSError as error:

@@ -94,7 +94,7 @@ class DiskCache(FunctionCache):
 
     @classmethod
     def _tell(cls) -> None:
-        """Say once, on a terminal, that compilation takes a while."""
+        """Print once, on a terminal, that compilation takes a while."""
         if cls.depth == 0:
             cls.since = time.monotonic()
         cls.depth += 1
