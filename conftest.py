@@ -13,7 +13,7 @@ from functools import cache
 
 import pytest
 import typer.testing
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 # Each core has a test process, so other threads wait; by default those of OpenMP do so in a loop.
 # A test of several threads asks for them. Read when a library is loaded, also by child processes.
@@ -26,8 +26,10 @@ typer.testing._get_command = cache(typer.testing._get_command)
 
 # A gate that draws new examples each time fails for people who changed nothing. New ones are drawn
 # by `make test ARGS="-m hypothesis --hypothesis-profile new"`.
-settings.register_profile("same", derandomize=True, database=None, deadline=None)
-settings.register_profile("new", deadline=None, print_blob=True)
+# Neither depends on how fast a machine draws them.
+untimed = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("same", derandomize=True, database=None, **untimed)
+settings.register_profile("new", print_blob=True, **untimed)
 settings.load_profile("same")
 
 # The packages of the extras in pyproject.toml, by the names they are imported by.

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equirank import DataError, as_ranking_data
@@ -395,7 +395,7 @@ def test_the_number_of_features_is_kept(tmp_path, sparse):
 
 
 @pytest.mark.slow
-@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100)
 @given(st.data())
 def test_what_is_written_is_read_back(tmp_path_factory, data):
     n, width = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 6))
