@@ -209,6 +209,10 @@ MESSAGES = [
     ("is read; encoding can name another", "is read; --encoding can name another"),
     ("a group; if so, labels can join them", "a group; if so, --labels can join them"),
     ("pass k= (--k), or p (--p)", "pass --k, or --p"),
+    (
+        "k must fit; none of RND(k='a'), RND(k='b') is",
+        "--k must fit; none of RND(k='a'), RND(k='b') is",
+    ),
 ]
 
 
