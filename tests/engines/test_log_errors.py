@@ -69,6 +69,23 @@ def test_columns_that_hold_no_numbers_or_labels(tmp_path):
         list_sums(write(tmp_path, ids), **COLUMNS)
 
 
+@pytest.mark.parametrize(
+    ("metric", "need"),
+    [("NDCG@5", "relevance"), ("CSDCG", "cost"), ("ExposureGap", "sensitive"),
+     ("AlphaNDCG", "features"), ("GroupBenefit", "score")],
+)  # fmt: skip
+def test_columns_that_metrics_need_are_missed_before_rows_are_read(
+    tmp_path, monkeypatch, metric, need
+):
+    given = COLUMNS | {"metrics": metric, need: None}
+    if need == "score":
+        given |= {"score": False, "position": "position"}
+    frame = log().assign(position=np.arange(40) % 4 + 1)
+    monkeypatch.setattr("equirank.engines.sources.sum_stream", None)
+    with pytest.raises(DataError, match=f"{need} must name a column, which {metric} needs"):
+        list_sums(write(tmp_path, frame), **given)
+
+
 def test_rows_are_needed_but_not_in_every_file(tmp_path):
     empty = log()[:0]
     with pytest.raises(DataError, match="must contain at least one row, got none"):

@@ -22,6 +22,7 @@ from ..core.registry import parse_metrics
 from ..core.source import Source
 from ..core.summed_lists import Before, sum_data
 from ..core.sums_plan import SumsPlan, Survey
+from ..io.column_roles import Roles
 from ..io.file_options import FileOptions
 from ..io.files import file_digest
 from .arrow_stream import (
@@ -253,7 +254,16 @@ class LogRequest:
         if not ordered and self.against is not None:
             raise DataError("against must be None for data without score or position")
         check_attributes(found.roles.sensitive, self.options)
+        self._check_needs(where, found.roles)
         return found
+
+    def _check_needs(self, where: str, roles: Roles) -> None:
+        """Raise before rows are read if a metric needs a column that is not named."""
+        several = {"sensitive": roles.sensitive, "features": roles.features}
+        known = {*roles.single, *(role for role, names in several.items() if names)}
+        for metric in self.options.plan.get("metrics", ()):
+            for need in sorted(metric.needs - known):
+                raise DataError(f"{where}: {need} must name a column, which {metric} needs")
 
     def against_of(self, kind: str, known: Callable[[Any], bool]) -> Any:
         """Return the second source, or raise if it is of another kind than the first."""
