@@ -28,6 +28,7 @@ class SummedMeasured(Measured):
     results: dict[Metric, SummedResult]
     counts: np.ndarray | None
     drawn: dict[tuple[str, ...], Totals] = field(default_factory=dict)
+    differences: dict[tuple[str, ...], np.ndarray] = field(default_factory=dict)
 
     @property
     def sums(self) -> ListSums:
@@ -53,9 +54,12 @@ class SummedMeasured(Measured):
 
     def position_differences(self, audited: Audited) -> np.ndarray:
         """Return the difference in mean position of each list of the sample and each group."""
-        metric = GroupTotals(by=audited.key, ks=self.plan.ks)
-        values = measure([metric], self.plan.ranking)[0]
-        return list_differences(Result(metric, values, None, None, float("nan"), None))
+        if audited.by not in self.differences:
+            metric = GroupTotals(by=audited.key, ks=self.plan.ks)
+            values = measure([metric], self.plan.ranking)[0]
+            result = Result(metric, values, None, None, float("nan"), None)
+            self.differences[audited.by] = list_differences(result)
+        return self.differences[audited.by]
 
     def mean_differences(self, each: Audited) -> np.ndarray:
         """Return the mean over all lists of each group's difference in position."""

@@ -227,15 +227,18 @@ class Ranking:
         rows = slice(begin, end)
         some = slice(*np.searchsorted(self.data.offsets, [begin, end]))
         sizes = np.diff(self.data.offsets)[some]
+        table = np.concatenate([[0.0], weights])  # position 0 is not shown
         total = np.zeros(end - begin)
         for share, draw in self.draws():
             place = draw.position[rows]
-            first = np.maximum(place, 1)
             if draw.last is None:
-                value = weights[first - 1]
+                value = table[place]
             else:
-                value = block_means(weights, first, np.maximum(draw.last[rows], 1))
-            total += np.repeat(share[some], sizes) * np.where(place > 0, value, 0.0)
+                means = block_means(weights, np.maximum(place, 1), np.maximum(draw.last[rows], 1))
+                value = np.where(place > 0, means, 0.0)
+            if self.n_draws == 1:
+                return value
+            total += np.repeat(share[some], sizes) * value
         return total
 
     def order(self, query: Any = None, draw: int = 0) -> np.ndarray:

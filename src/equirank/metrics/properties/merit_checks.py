@@ -157,19 +157,17 @@ def conditional_independence(
 
 def bin_differences(lists: Arrangements, bins: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return signed and absolute mean difference in displacement, and those of each bin."""
-    truth, n = lists.truth, len(lists.masks)
+    truth, inside = lists.truth, lists.masks.astype(float)
     low, width = truth.min(), (truth.max() - truth.min()) / bins
     at = np.zeros(len(truth), dtype=np.int64)
     if width > 0:
         at = np.minimum(((truth - low) / width).astype(np.int64), bins - 1)
-    means, counts = [], []
-    for items in (lists.members, lists.others):
-        cell = (at[items] + bins * np.arange(n)[:, None]).ravel()
-        counts.append(np.bincount(cell, minlength=bins * n).reshape(n, bins))
-        total = np.bincount(cell, lists.displacement[items].ravel(), minlength=bins * n)
-        means.append(divide(total.reshape(n, bins), counts[-1]))
+    items = (at[:, None] == np.arange(bins)).astype(float)
+    moved = items * lists.displacement[:, None]
+    counts, others = inside @ items, (1.0 - inside) @ items
+    means = divide(inside @ moved, counts), divide((1.0 - inside) @ moved, others)
     gap = means[0] - means[1]
-    weight = np.where(np.isnan(gap), 0, counts[0])
+    weight = np.where(np.isnan(gap), 0.0, counts)
     known, whole = np.nan_to_num(gap), weight.sum(axis=1)
     signed, absolute = (divide((weight * x).sum(axis=1), whole) for x in (known, np.abs(known)))
     return signed, absolute, gap

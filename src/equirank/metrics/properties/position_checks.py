@@ -184,7 +184,9 @@ def sarle_coefficients(positions: np.ndarray) -> np.ndarray:
     if m < 4:
         return np.full(len(positions), nan)
     centred = positions - positions.mean(axis=1, keepdims=True)
-    second, third, fourth = ((centred**power).mean(axis=1) for power in (2, 3, 4))
+    square = centred * centred
+    second = square.mean(axis=1)
+    third, fourth = ((square * each).mean(axis=1) for each in (centred, square))
     return _sarle(third / second**1.5, fourth / second**2 - 3.0, m)
 
 
