@@ -6,7 +6,7 @@ python benchmarks/sums.py [calibration|given|split|speed] [SIMULATIONS]
 python benchmarks/sums.py acceptance [FOLDER] [OLD/src]
 
 ``acceptance`` prints every ratio that was asked for of sums, each with its limit. It writes logs of
-1e7 and 1e8 rows (0.9 GB) to the folder, unless they are there. With the source of the release
+1e7 and 1e8 rows (0.3 GB) to the folder, unless they are there. With the source of the release
 before the sums (mkdir OLD && git archive 40a21fc~1 src | tar x -C OLD) it also times that release.
 Wall times, those of two threads, need idle cores.
 """

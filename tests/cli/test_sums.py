@@ -359,7 +359,7 @@ def test_logs_are_evaluated_by_default_metrics_and_labels_must_be_known(days):
     assert "note: sex unknown: " in known.stdout
     for more, said in {
         ("--missing-sensitive", "category"): "--missing-sensitive must be error or unknown",
-        ("--metrics", "CostNDCG"): "needs costs (--cost)",
+        ("--metrics", "CostNDCG"): "--cost must name a column, which CostNDCG needs",
     }.items():
         found = run(*words[:4], *PEOPLE[2:], "--memory", "100MB", *more)
         assert found.exit_code == 2

@@ -187,7 +187,7 @@ def test_bad_input_is_refused_in_a_clear_sentence():
         dask_evaluate(parted(frame), "NDCG@10", score=False)
     with pytest.raises(DataError, match="query must be one of the columns"):
         dask_evaluate(parted(frame), "NDCG@10", query="job")
-    with pytest.raises(DataError, match="needs groups"):
+    with pytest.raises(DataError, match="sensitive must name a column, which ExposureGap needs"):
         dask_evaluate(parted(frame), "ExposureGap")
     with pytest.raises(DataError, match="sensitive must name at least one attribute"):
         dask_audit(parted(frame))

@@ -140,7 +140,7 @@ _ONLY_SET = ("labels",)
 _ARGUMENTS = re.compile(
     r"""
     (?<!\w)sensitive_features\[(?P<column>'[^']*'|"[^"]*")\]
-    | \b[A-Z]\w*\([^()]*\)
+    | \b[A-Z]\w*\([^(){}]*\)
     | ;\ \w+=False\ for\ none
     | (?P<hint>;\ )?\b(?P<set>[a-z_]+)=(?P<mark>['"])(?P<value>\w+)(?P=mark)(?P<effect>[^;]*)
     | (?<!\w)'(?:[^'\\]|\\.)*' | (?<!\w)"(?:[^"\\]|\\.)*"
