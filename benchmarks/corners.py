@@ -89,6 +89,24 @@ def audit_lists():
     return _audit_made(2_000_000)
 
 
+def audit_unknown():
+    """Audit 400,000 rows in 10,000 lists, with 7% unknown labels of one of two attributes."""
+    from equirank import as_ranking_data, audit
+
+    rng, n = np.random.default_rng(0), 400_000
+    sex = rng.choice(np.array(["f", "m"], dtype=object), n)
+    sex[rng.random(n) < 0.07] = None
+    people = {"sex": sex, "race": rng.choice(["a", "b", "c"], n)}
+    data = as_ranking_data(
+        qid=np.arange(n) // 40, score=rng.normal(size=n), sensitive_features=people,
+        missing_sensitive="unknown",
+    )  # fmt: skip
+    for few in (slice(0, 100), slice(0, 3_000)):
+        audit(data.select(few), n_boot=20, n_permutations=19)
+    spent, result = timed(lambda: audit(data), 1)
+    return spent, [x if x == x else None for x in result.tables["labels"]["value"].tolist()]
+
+
 def _regions(shares):
     from equirank.kernels.fa_star_ir_regions import group_search
 
@@ -249,6 +267,7 @@ CORNERS = {
     each.__name__: each
     for each in (
         *(audit_bundled, audit_first, audit_uncompiled, audit_shuffled, audit_lists),
+        audit_unknown,
         *(fa_star_ir_two, fa_star_ir_three),
         *(balanced_ratio, balanced_aggregated, csv_people, csv_people_without_pyarrow, csv_small),
         search_wide,

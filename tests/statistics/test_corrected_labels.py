@@ -9,13 +9,14 @@ from scipy import stats as scipy_stats
 from equirank import DataError, LabelError
 from equirank.core.attribute import Attribute
 from equirank.statistics import completion_bounds, corrected_estimate, label_breakdown
+from equirank.statistics import membership_sums as sums_module
 from equirank.statistics.corrected_labels import (
     complete_values,
     extreme_memberships,
     given_model,
 )
 from equirank.statistics.label_model import label_model, position_bands
-from equirank.statistics.membership_sums import fieller, membership_sums, rubin
+from equirank.statistics.membership_sums import _Classes, fieller, membership_sums, rubin
 
 MEASURES = ("share", "mean", "difference", "ratio")
 FLIPS = np.array([[0.85, 0.15], [0.25, 0.75]])
@@ -373,6 +374,47 @@ def test_sums_have_the_replicates_of_lists():
     error = drawn_sums.std(axis=0) / 20 + 1e-9
     assert (np.abs(drawn_sums.mean(axis=0) - sums.point()) < 4 * error + 0.01 * np.abs(
         sums.point())).all()  # fmt: skip
+
+
+def unknown_model(rng, n_lists, length, probability=False):
+    positions, labels, _ = drawn(rng, n_lists, length)
+    offsets = np.arange(n_lists + 1) * length
+    codes = np.where(rng.random(len(labels)) < 0.2, -1, labels == "b").astype(np.int32)
+    share = rng.random(len(labels))
+    known = np.stack([share, 1.0 - share], axis=1) if probability else None
+    attribute = Attribute(codes, ("a", "b"), probability=known)
+    return label_model(attribute, offsets, position_bands(positions, offsets)), positions
+
+
+@pytest.mark.parametrize("mixed", [None, 0.3])
+def test_sums_of_buckets_are_those_of_lists_with_one_weight_per_bucket(mixed):
+    rng = np.random.default_rng(5)
+    model, positions = unknown_model(rng, 30, 12)
+    given = None if mixed is None else positions < 5
+    sums = membership_sums(model, 0, positions, given, mixed)
+    units, weights = rng.permutation(np.arange(30) % 7), rng.integers(0, 4, (9, 7)).astype(float)
+    recorded = np.repeat(model.class_values(0, model.inverse)[None], 9, axis=0)
+    lists = _Classes.of(sums)
+    found = sums._class_sums(weights, recorded, lists.added_up(units))
+    np.testing.assert_allclose(found, sums._class_sums(weights[:, units], recorded, lists))
+    assert np.ptp(found, axis=0).min() > 0
+
+
+@pytest.mark.parametrize("probability", [False, True])
+def test_many_lists_are_resampled_in_buckets_with_the_spread_of_lists(monkeypatch, probability):
+    model, positions = unknown_model(np.random.default_rng(6), 2_400, 8, probability)
+    bucketed = membership_sums(model, 0, positions)
+    assert bucketed.n_units == 800
+    drawn_sums = [bucketed.replicates(500, 0)]
+    monkeypatch.setattr(sums_module, "query_units", np.arange)
+    each = membership_sums(model, 0, positions)
+    assert each.n_units == 2_400
+    drawn_sums.append(each.replicates(500, 1))
+    found, lists = (part.std(axis=0) for part in drawn_sums)
+    fixed = [sums_module.COLUMNS.index(name) for name in ("people", "total")]
+    assert found[fixed].max() < 1e-9  # lists are of one length, and buckets of three lists
+    assert (abs(np.delete(found / np.maximum(lists, 1e-9), fixed) - 1) < 0.12).all()
+    assert abs(drawn_sums[0].mean(axis=0) / each.point() - 1).max() < 0.05
 
 
 @pytest.mark.parametrize("kind", ["missing", "both"])

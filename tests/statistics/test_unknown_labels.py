@@ -154,6 +154,11 @@ def test_standard_errors_are_those_of_means_over_lists():
     assert found.low == pytest.approx(np.mean(lows), rel=1e-12)
     assert found.low_error == pytest.approx(scipy_stats.sem(lows), rel=0.06)
     assert completion_bounds(values, labels, "a", qid=lists, n_boot=300).high_error > 0
+    many, few = (completion_bounds(np.tile(values, n), np.tile(labels, n), "a",
+                                   qid=np.repeat(np.arange(400 * n), 6), n_boot=900)
+                 for n in (6, 1))  # fmt: skip
+    assert many.low == pytest.approx(few.low, rel=1e-12)
+    assert many.low_error == pytest.approx(few.low_error / 6**0.5, rel=0.1)  # in buckets
     with_set = completion_bounds(values, labels, "a", qid=lists, cover="set")
     assert with_set.interval_low < found.interval_low
 

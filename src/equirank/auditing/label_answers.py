@@ -120,7 +120,10 @@ def labels_of(
     else:
         attribute, reference = _as_unknown(each.attribute).take(rows), each.reference
         reference = None if each.n_groups <= 2 or reference == code else reference
-    band = _bands(plan, rows, cuts) if bands is None else bands[rows]
+    if bands is None:
+        band = _all_bands(plan) if among is None else _bands(plan, rows, cuts)
+    else:
+        band = bands[rows]
     return Labels(rows, label_model(attribute, cuts, band), code, reference, refused)
 
 
@@ -131,6 +134,15 @@ def _as_unknown(attribute: Attribute) -> Attribute:
     groups = tuple(group for group in attribute.categories if group != MISSING)
     lookup = [-1 if group == MISSING else groups.index(group) for group in attribute.categories]
     return attribute.with_categories(groups, lookup)
+
+
+def _all_bands(plan: Plan) -> np.ndarray:
+    """Return the bands of all rows, computed once."""
+    kept: dict[str, Any] = plan.__dict__
+    if "_bands" not in kept:
+        data = plan.data
+        kept["_bands"] = _bands(plan, np.arange(data.n_rows), data.offsets)
+    return np.asarray(kept["_bands"])
 
 
 def _bands(plan: Plan, rows: np.ndarray, cuts: np.ndarray) -> np.ndarray:
@@ -208,5 +220,7 @@ def label_sides(plan: Plan, each: Audited, code: int) -> np.ndarray:
     if each.crossed and len(of_group):
         for name in each.by:
             part = plan.data.attribute(name)
-            side[part.known & ~np.isin(part.codes, part.codes[of_group])] = 0
+            alike = np.zeros(len(part.categories) + 1, dtype=bool)  # the last one is unknown
+            alike[part.codes[of_group]] = True
+            side[part.known & ~alike[part.codes]] = 0
     return side

@@ -20,6 +20,7 @@ from ..kernels.resampling import (
 from ..kernels.segments import divide
 from .data import BLOCK, RankingData
 from .environment import progress
+from .list_keys import list_keys
 from .random import generator
 
 __all__ = [
@@ -33,6 +34,7 @@ __all__ = [
     "permutation_p",
     "pool_generator",
     "query_counts",
+    "query_units",
     "twin_moments",
     "twin_p",
     "unit_sums",
@@ -53,6 +55,24 @@ def query_counts(rng: np.random.Generator, n_boot: int, n_queries: int) -> Itera
     for begin in progress(range(0, n_boot, block), "bootstrap over lists"):
         counts = bootstrap_counts(rng, min(block, n_boot - begin), n_queries)
         yield counts.astype(np.float64)
+
+
+def query_units(n_queries: int) -> np.ndarray:
+    """Return what each query is resampled with, as integers from 0: beyond 2,048, its bucket.
+
+    For queries without labels, which are divided at random. Buckets have the same number of
+    queries, but for the last one, so that sums over queries do not vary with that number.
+
+    Examples
+    --------
+    >>> query_units(3).tolist(), np.bincount(query_units(2_400)).tolist() == [3] * 800
+    ([0, 1, 2], True)
+    """
+    if n_queries <= MANY_QUERIES:
+        return np.arange(n_queries)
+    units = np.empty(n_queries, dtype=np.int64)
+    units[np.argsort(list_keys(np.arange(n_queries)))] = np.arange(n_queries)
+    return units // -(-n_queries // BUCKETS)
 
 
 def unit_sums(values: np.ndarray, bucket: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

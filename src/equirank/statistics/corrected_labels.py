@@ -15,7 +15,7 @@ from ..core.random import as_seed
 from ..kernels.label_bounds import MEASURES, measure_sums, side_sums
 from ..kernels.segments import divide
 from .label_model import BLOCK, LabelModel, label_model, position_bands
-from .membership_sums import Interval, fieller, membership_sums, rubin, student
+from .membership_sums import Interval, fieller, kept_sums, rubin, student
 from .unknown_labels import N_BOOT, SetInterval, imbens_manski
 
 __all__ = [
@@ -31,8 +31,6 @@ __all__ = [
 N_IMPUTED, N_IMPUTED_ONE = 20, 300
 #: Bins of a probability in which the group may have any share of the values.
 FRECHET_BINS = 20
-#: Columns whose replicates a model keeps, since several measures are made of each.
-MOST_KEPT = 4
 AVERAGES = ("within", "people", "lists")
 #: Measures of a list that are averaged with weights ``n (N - n) / N``.
 WITHIN = ("difference", "ratio")
@@ -283,29 +281,14 @@ def _fieller_intervals(
     seed: int,
 ) -> list[Interval]:
     """Return Fieller's interval at each level; without replicates only the value."""
-    whole, replicates = _replicates(model, code, values, n_boot, seed)
-    point = _ratio_parts(whole, measure, average)
+    sums = kept_sums(model, code, values)
+    point = _ratio_parts(sums.point(), measure, average)
     if n_boot < 2:
         return [Interval(_quotient(point))] * len(levels)
-    drawn = _ratio_parts(replicates, measure, average)
-    wider = model.n_lists / (model.n_lists - 1.0)
+    drawn = _ratio_parts(sums.replicates(n_boot, seed), measure, average)
+    wider = sums.n_units / (sums.n_units - 1.0)
     covariance = wider * np.cov(drawn, rowvar=False)
-    return [fieller(point, covariance, student(each, model.n_lists - 1)) for each in levels]
-
-
-def _replicates(
-    model: LabelModel, code: int, values: np.ndarray, n_boot: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the sums of the data and of replicates; those of the last columns are kept."""
-    kept: dict[tuple[int, ...], tuple[Any, ...]] = model.__dict__.setdefault("_replicates", {})
-    key = id(values), code, n_boot, seed
-    if key not in kept:
-        sums = membership_sums(model, code, values)
-        drawn = sums.replicates(n_boot, seed) if n_boot > 1 else np.empty(0)
-        while len(kept) >= MOST_KEPT:
-            kept.pop(next(iter(kept)))
-        kept[key] = sums.point(), drawn, values  # the values stay, so that their id is theirs
-    return kept[key][:2]
+    return [fieller(point, covariance, student(each, sums.n_units - 1)) for each in levels]
 
 
 def _kept_inside(found: Interval, measure: str) -> Interval:
@@ -425,9 +408,8 @@ def _frechet(
     average = "people" if average == "lists" and measure != "difference" else average
     average = "within" if average == "lists" else average
     p = model.memberships(code)
-    sums = membership_sums(model, code, values)
-    weights = np.eye(model.n_lists)
-    parts = sums.replicates_of(weights)
+    sums = kept_sums(model, code, values)
+    parts = sums.list_parts
     weighted = _quotient(_ratio_parts(parts.sum(axis=0), measure, average))
     within = average == "within"
     f = values - sums.means[model.lists] if within else values

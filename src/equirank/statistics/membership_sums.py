@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import hypot, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.inference import query_counts
+from ..core.inference import query_counts, query_units
 from ..core.random import generator
 from ..kernels.segments import divide
 from .label_model import LabelModel, drawn_matrices
@@ -19,6 +20,7 @@ __all__ = [
     "MembershipSums",
     "change_interval",
     "fieller",
+    "kept_sums",
     "membership_sums",
     "rubin",
     "student",
@@ -30,6 +32,8 @@ __all__ = [
 COLUMNS = ("a", "inside", "centred", "pairs", "sure", "other", "people", "total", "below", "above")
 #: Lists from which on intervals are about lists to come.
 FEWEST_LISTS = 20
+#: Columns whose sums a model keeps, since several measures are made of each.
+MOST_KEPT = 4
 
 
 class Interval(NamedTuple):
@@ -175,63 +179,157 @@ class MembershipSums:
         """Mean value of each list."""
         return divide(self.whole[:, 1], self.sizes)
 
-    def point(self) -> np.ndarray:
-        """Return the sums of the data, as `COLUMNS` names them."""
-        weights = np.ones((1, self.model.n_lists))
-        if self.by_class is None:
-            return self._row_sums(weights)[0]
-        values = self.model.class_values(self.code, self.model.inverse)
-        return self._class_sums(weights, values[None])[0]
+    @cached_property
+    def n_units(self) -> int:
+        """Number of lists that are resampled, or of buckets of more than 2,048 lists."""
+        return int(query_units(self.model.n_lists).max(initial=-1)) + 1
 
-    def replicates_of(self, weights: np.ndarray) -> np.ndarray:
-        """Return the sums with some weights of the lists, of memberships that belong to rows."""
-        return self._row_sums(weights)
-
-    def replicates(self, n_boot: int, seed: int) -> np.ndarray:
-        """Return the sums of bootstrap replicates over lists, with what was estimated redrawn."""
-        return np.concatenate(list(self._blocks(n_boot, seed)))
-
-    def _blocks(self, n_boot: int, seed: int) -> Iterator[np.ndarray]:
-        rng, error = generator(seed), self.model.attribute.error
-        for weights in query_counts(rng, n_boot, self.model.n_lists):
-            if self.by_class is None:
-                yield self._row_sums(weights)
-                continue
-            inverse = np.repeat(self.model.inverse[None], len(weights), axis=0)
-            if error is not None and error.counts is not None:
-                inverse = np.linalg.inv(drawn_matrices(error, rng, len(weights)))
-            yield self._class_sums(weights, self.model.class_values(self.code, inverse))
-
-    def _row_sums(self, weights: np.ndarray) -> np.ndarray:
+    @property
+    def list_parts(self) -> np.ndarray:
+        """The sums of each list, as `COLUMNS` names them, of memberships that belong to rows."""
         a, inside, centred, doubt, sure, doubted = np.asarray(self.rows)
         pairs = divide(a * (self.sizes - a) - doubt, self.sizes)
         other = divide((self.whole[:, 1] - inside) * a - doubted, self.sizes)
         parts = np.stack([a, inside, centred, pairs, sure, other], axis=1)
-        return np.asarray(weights @ np.concatenate([parts, self.whole], axis=1))
+        return np.concatenate([parts, self.whole], axis=1)
 
-    def _class_sums(self, weights: np.ndarray, recorded: np.ndarray) -> np.ndarray:
+    def point(self) -> np.ndarray:
+        """Return the sums of the data, as `COLUMNS` names them."""
+        if self.by_class is None:
+            return np.asarray(self.list_parts.sum(axis=0))
+        values = self.model.class_values(self.code, self.model.inverse)
+        return self._class_sums(np.ones((1, self.model.n_lists)), values[None], _Classes.of(self))[
+            0
+        ]
+
+    def replicates(self, n_boot: int, seed: int) -> np.ndarray:
+        """Return the sums of bootstrap replicates over lists, with what was estimated redrawn.
+
+        More than 2,048 lists are resampled in buckets.
+        """
+        kept: dict[tuple[int, int], np.ndarray] = self.__dict__.setdefault("_replicates", {})
+        if (n_boot, seed) not in kept:
+            kept[n_boot, seed] = np.concatenate(list(self._blocks(n_boot, seed)))
+        return kept[n_boot, seed]
+
+    def _blocks(self, n_boot: int, seed: int) -> Iterator[np.ndarray]:
+        rng, error = generator(seed), self.model.attribute.error
+        several = query_counts(rng, n_boot, self.n_units)
+        units = query_units(self.model.n_lists)
+        if self.by_class is None:
+            parts = _add_up(self.list_parts, units)
+            yield from (weights @ parts for weights in several)
+            return
+        classes = _Classes.of(self)
+        classes = classes if self.n_units == len(units) else classes.added_up(units)
+        for weights in several:
+            inverse = np.repeat(self.model.inverse[None], len(weights), axis=0)
+            if error is not None and error.counts is not None:
+                inverse = np.linalg.inv(drawn_matrices(error, rng, len(weights)))
+            recorded = self.model.class_values(self.code, inverse)
+            yield self._class_sums(weights, recorded, classes)
+
+    def _class_sums(
+        self, weights: np.ndarray, recorded: np.ndarray, classes: "_Classes"
+    ) -> np.ndarray:
         model, v = self.model, recorded
         if model.attribute.n_unknown:
-            counts = model.band_counts
+            counts = classes.bands
             flat = weights @ counts.reshape(len(counts), -1)
             bands = model.band_values(flat.reshape(-1, *counts.shape[1:]), recorded)
             if self.mixed is not None:
                 rest = (1.0 - self.mixed) * bands
                 bands = np.concatenate([rest, rest + self.mixed], axis=1)
             v = np.concatenate([recorded, bands], axis=1)
-        number, inside, centred = (part[:, : v.shape[1]] for part in np.asarray(self.by_class))
-        share = divide(number, self.sizes[:, None])
-        a, s, c = ((weights @ part * v).sum(axis=1) for part in (number, inside, centred))
-        # Sums over pairs of classes are products of two sums over classes, list by list.
-        members, values, shares = (v @ part.T for part in (number, inside, share))
-        square = np.einsum("bl,bl,bl->b", weights, members, shares)
-        doubt = (weights @ share * (v * (1.0 - v))).sum(axis=1)
-        other = (weights @ (number * self.means[:, None]) * v).sum(axis=1)
-        other -= np.einsum("bl,bl,bl->b", weights, values, shares)
-        mean = divide(inside, self.sizes[:, None])
-        other -= (weights @ mean * (v * (1.0 - v))).sum(axis=1)
-        sure = (weights @ centred[:, : recorded.shape[1]] * recorded).sum(axis=1)
-        return np.column_stack([a, s, c, a - square - doubt, sure, other, weights @ self.whole])
+        n, known = v.shape[1], recorded.shape[1]
+        number, inside, centred, share, mean, expected = (
+            weights @ part[:, :n] for part in classes.sums
+        )
+        square, crossed = classes.products(weights, v)
+        a, s, c = ((part * v).sum(axis=1) for part in (number, inside, centred))
+        doubt, doubted = ((part * (v * (1.0 - v))).sum(axis=1) for part in (share, mean))
+        other = (expected * v).sum(axis=1) - crossed - doubted
+        sure = (centred[:, :known] * recorded).sum(axis=1)
+        whole = weights @ classes.whole
+        return np.column_stack([a, s, c, a - square - doubt, sure, other, whole])
+
+
+def _add_up(parts: np.ndarray, units: np.ndarray) -> np.ndarray:
+    """Return the sums of parts of lists over the lists of each unit."""
+    if len(parts) == 0 or units.max() == len(units) - 1:
+        return parts
+    order = np.argsort(units, kind="stable")
+    first = np.flatnonzero(np.diff(units[order], prepend=-1))
+    return np.asarray(np.add.reduceat(parts[order], first, axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class _Classes:
+    """Sums of lists, or of buckets of lists, by class of label.
+
+    Attributes
+    ----------
+    sums : ndarray of shape (6, units, classes)
+        Number of rows, sums of values and of centred values; and by list, added up: the share of
+        the class, its sum of values by the size of the list, and its number times the mean value.
+    whole : ndarray of shape (units, 4)
+        As in `MembershipSums`.
+    bands : ndarray
+        Number of rows by unit, band and class of recorded label; empty if every label is known.
+    pairs : ndarray of shape (2, units, classes, classes) or None
+        Sums over lists of the number, and of the values, of one class times the share of another;
+        None where units are lists, whose products these are.
+    """
+
+    sums: np.ndarray
+    whole: np.ndarray
+    bands: np.ndarray
+    pairs: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, given: MembershipSums) -> "_Classes":
+        """Return the sums of lists."""
+        number, inside, centred = np.asarray(given.by_class)
+        size = given.sizes[:, None]
+        more = divide(number, size), divide(inside, size), number * given.means[:, None]
+        model = given.model
+        bands = model.band_counts if model.attribute.n_unknown else np.zeros((len(number), 0, 0))
+        return cls(np.stack([number, inside, centred, *more]), given.whole, bands)
+
+    def added_up(self, units: np.ndarray) -> "_Classes":
+        """Return the sums of the lists of each unit."""
+        sums = np.stack([_add_up(part, units) for part in self.sums])
+        lists = np.split(np.argsort(units, kind="stable"), np.cumsum(np.bincount(units))[:-1])
+        number, inside, _, share, *_ = self.sums
+        pairs = [[part[some].T @ share[some] for some in lists] for part in (number, inside)]
+        whole, bands = _add_up(self.whole, units), _add_up(self.bands, units)
+        return _Classes(sums, whole, bands, np.array(pairs))
+
+    def products(self, weights: np.ndarray, v: np.ndarray) -> Iterator[np.ndarray]:
+        """Yield sums over pairs of classes: products of two sums over classes, list by list."""
+        n = v.shape[1]
+        number, inside, share = (self.sums[at][:, :n] for at in (0, 1, 3))
+        if self.pairs is None:
+            shares = v @ share.T
+            for part in (number, inside):
+                yield np.einsum("bl,bl,bl->b", weights, v @ part.T, shares)
+            return
+        for table in self.pairs:
+            flat = weights @ table[:, :n, :n].reshape(len(table), -1)
+            yield np.einsum("bi,bij,bj->b", v, flat.reshape(-1, n, n), v)
+
+
+def kept_sums(model: LabelModel, code: int, values: np.ndarray) -> MembershipSums:
+    """Return the sums of values over lists; those of the last columns are kept."""
+    kept: dict[tuple[int, int], tuple[MembershipSums, Any]]
+    kept = model.__dict__.setdefault("_kept_sums", {})
+    key = id(values), code
+    if key not in kept:
+        while len(kept) >= MOST_KEPT:
+            kept.pop(next(iter(kept)))
+        # the values stay, so that their id is theirs
+        kept[key] = membership_sums(model, code, values), values
+    return kept[key][0]
 
 
 def membership_sums(

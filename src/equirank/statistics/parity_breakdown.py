@@ -19,6 +19,7 @@ from .membership_sums import (
     FEWEST_LISTS,
     MembershipSums,
     fieller,
+    kept_sums,
     membership_sums,
     student,
 )
@@ -168,7 +169,7 @@ def check_parity(
     reason = model.refusal(code)
     if np.ptp(values) == 0:
         reason = reason or "all values are equal"
-    sums = membership_sums(model, code, values)
+    sums = kept_sums(model, code, values)
     point = dict(zip(COLUMNS, sums.point().tolist(), strict=True))
     bounds = point["sure"] + point["below"], point["sure"] + point["above"]
     scale = point["pairs"]
@@ -177,7 +178,7 @@ def check_parity(
         return LabelBreakdown(reason=reason)
     path = _variances(sums, n_boot, seed)
     many = model.n_lists >= FEWEST_LISTS
-    c = student(level, model.n_lists - 1 if many else np.inf)
+    c = student(level, sums.n_units - 1 if many else np.inf)
     n0, worst = point["centred"], bounds[0] if point["centred"] > 0 else bounds[1]
     half = c * sqrt(path.start)
     outer = (np.nan, np.nan)
@@ -218,15 +219,15 @@ def check_threshold(
         reason = reason or "the labels of unknown people are not imputed"
     if reason:
         return LabelBreakdown(reason=reason)
-    sums = membership_sums(model, code, values)
+    sums = kept_sums(model, code, values)
     centred, other = (COLUMNS.index(name) for name in ("centred", "other"))
 
     def parts(found: np.ndarray) -> np.ndarray:
         return np.stack([found[..., centred] + found[..., other], found[..., other]], axis=-1)
 
     start, drawn = parts(sums.point()), parts(sums.replicates(n_boot, seed))
-    c = student(level, model.n_lists - 1)
-    wider = model.n_lists / (model.n_lists - 1.0)
+    c = student(level, sums.n_units - 1)
+    wider = sums.n_units / (sums.n_units - 1.0)
     ratio = fieller(start, wider * np.cov(drawn, rowvar=False), c)
     if isnan(ratio.value):
         return LabelBreakdown(reason="the mean of everyone else could be 0")
@@ -286,18 +287,16 @@ class _Variances:
 
 def _variances(sums: MembershipSums, n_boot: int, seed: int) -> _Variances:
     """Return variances over lists, or over people if there are few lists."""
-    n_lists = sums.model.n_lists
-    if n_lists < FEWEST_LISTS:
+    if sums.model.n_lists < FEWEST_LISTS:
         return _people_variances(sums)
     drawn = sums.replicates(n_boot, seed)
     sure, below, above = (drawn[:, COLUMNS.index(name)] for name in ("sure", "below", "above"))
     columns = np.stack([drawn[:, COLUMNS.index("centred")], sure + below, sure + above])
-    cov = np.cov(columns) * n_lists / (n_lists - 1.0)
-    each = sums.replicates_of(np.eye(n_lists)) if sums.by_class is None else None
-    lists = None
-    if each is not None:
+    cov = np.cov(columns) * sums.n_units / (sums.n_units - 1.0)
+    if sums.by_class is None:
+        each = sums.list_parts
         lists = each[:, 4:5] + each[:, 8:10]
-    elif sums.by_class is not None:
+    else:
         values = sums.model.class_values(sums.code, sums.model.inverse)
         sure_lists = sums.by_class[2][:, : len(values)] @ values
         lists = sure_lists[:, None] + sums.whole[:, 2:4]

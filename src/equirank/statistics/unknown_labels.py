@@ -10,7 +10,7 @@ import numpy as np
 from ..core import inputs
 from ..core.attribute import Attribute
 from ..core.errors import DataError
-from ..core.inference import query_counts
+from ..core.inference import query_counts, query_units, unit_sums
 from ..core.keywords import Default, shared_keywords
 from ..core.labels import encode, group_rows
 from ..core.params import Check, Choice, Constraint, Integer, Number, check_params
@@ -423,15 +423,20 @@ def _errors(
     if n_boot < 2:
         return absent, "no bootstrap: no interval"
     drawn: dict[str, list[np.ndarray]] = {end: [] for end in ENDS}
-    finite = {end: np.where(np.isfinite(sums), sums, 0.0) for end, sums in parts.items()}
-    for counts in query_counts(generator(random_state), n_boot, n_lists):
+    units = query_units(n_lists)
+    finite = {
+        end: unit_sums(np.where(np.isfinite(sums), sums, 0.0), units)[0]
+        for end, sums in parts.items()
+    }
+    n_units = len(finite["low"])
+    for counts in query_counts(generator(random_state), n_boot, n_units):
         for end in ENDS:
             drawn[end].append(measure_sums(counts @ finite[end], measure))
     errors = {}
     for end in ENDS:
         replicates = np.concatenate(drawn[end])
         replicates = replicates[~np.isnan(replicates)]
-        wider = np.sqrt(n_lists / (n_lists - 1.0))
+        wider = np.sqrt(n_units / (n_units - 1.0))
         if np.isinf(replicates).any() or np.isinf(parts[end]).any():
             errors[end] = np.inf
         else:
