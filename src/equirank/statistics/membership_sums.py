@@ -197,10 +197,9 @@ class MembershipSums:
         """Return the sums of the data, as `COLUMNS` names them."""
         if self.by_class is None:
             return np.asarray(self.list_parts.sum(axis=0))
+        once = np.ones((1, self.model.n_lists))
         values = self.model.class_values(self.code, self.model.inverse)
-        return self._class_sums(np.ones((1, self.model.n_lists)), values[None], _Classes.of(self))[
-            0
-        ]
+        return self._class_sums(once, values[None], _Classes.of(self))[0]
 
     def replicates(self, n_boot: int, seed: int) -> np.ndarray:
         """Return the sums of bootstrap replicates over lists, with what was estimated redrawn.
