@@ -3,8 +3,8 @@
 1. Bounds equal brute force over all labels. 2. With nothing unknown, all answers are the value.
 3. Bounds hold the truth, and their intervals cover it on the edge. 4. Corrected intervals cover
 where their assumption is true, also given relevance or of changes, and how far they are off where
-it is not. 5. Verdicts are rarely
-wrong if labels are missing by group and position. 7. A million rows.
+it is not. 5. Verdicts are rarely wrong if labels are missing by group and position. 6. Many lists,
+resampled in buckets, and the bias of differences within lists. 7. A million rows.
 Lists of 40 people with two groups are drawn from two populations; the truth is the value of 80,000
 lists with all labels.
 Run: python benchmarks/labels.py (``--points 4a`` for one point)
@@ -53,6 +53,8 @@ CHANGES = (
     ("exposure", "exposure", "mean", "people"),
     ("impact ratio, within", "selected", "ratio", "within"),
 )
+#: Measures of positions in many lists.
+MANY = (("share", "people"), ("difference", "within"), ("ratio", "within"))
 HIDDEN = ("at random", "by position", "by group and position", "low edge", "high edge")
 #: Knowledge whose assumption is true, then knowledge whose assumption is false.
 TRUE = (
@@ -425,6 +427,37 @@ def wrong_verdicts(share, effect, runs, n_lists, seed):
     return whatever / runs, unless / runs
 
 
+# Point 6
+
+
+def many_lists(length, effect, runs, n_lists, seed):
+    """Return coverage, truth and bias of each measure, with a quarter of the labels unknown."""
+
+    def drawn(rng, n, share):
+        group = rng.random((n, length)) < 0.35
+        score = rng.normal(size=group.shape) - effect * group
+        position = (-score).argsort(axis=1).argsort(axis=1).ravel() + 1.0
+        codes = np.where(rng.random(n * length) < share, -1, ~group.ravel()).astype(np.int32)
+        model = model_of(Attribute(codes, ("a", "b")), {"position": position},
+                         np.arange(n + 1) * length)  # fmt: skip
+        return Open(**vars(model)), position
+
+    def measured(model, position, n_boot):
+        return np.array([
+            (found.value, found.low, found.high)
+            for measure, average in MANY
+            for found in [corrected_measure(
+                model, 0, position, measure=measure, average=average, n_boot=n_boot
+            )]
+        ])  # fmt: skip
+
+    rng = np.random.default_rng(seed)
+    truth = measured(*drawn(rng, 1_600_000 // length, 0.0), 0)[:, 0]
+    found = np.array([measured(*drawn(rng, n_lists, 0.25), 200) for _ in range(runs)])
+    covered = (found[:, :, 1] <= truth) & (truth <= found[:, :, 2])
+    return covered.mean(axis=0), truth, found[:, :, 0].mean(axis=0) - truth
+
+
 # Point 7
 
 
@@ -589,6 +622,19 @@ def verdict_section(options):
         print(f"   group {share:.0%}, effect {effect:g}: {whatever:6.1%} {unless:6.1%}")
 
 
+def many_section(options):
+    """Print coverage and bias in many lists, by their length and the effect."""
+    runs, n_lists = max(options.runs // 5, 2), max(options.lists, 2_400)
+    names = ", ".join(measure for measure, _ in MANY)
+    print(f"6. {runs} runs of {n_lists:,} lists: coverage, truth and bias of {names}")
+    cells = [(length, effect, runs, n_lists, options.seed)
+             for length in (8, 40) for effect in (0.0, 0.5, 1.5)]  # fmt: skip
+    found = in_parallel(options, many_lists, cells)
+    for (length, effect, *_), each in zip(cells, found, strict=True):
+        words = "; ".join(f"{c:6.1%} {t:7.4f} {b:+.4f}" for c, t, b in zip(*each, strict=True))
+        print(f"   length {length:2}, effect {effect}: {words}")
+
+
 POINTS = {
     "1": lambda options: compare_with_brute_force(seed=options.seed),
     "2": lambda _: nothing_unknown(),
@@ -597,6 +643,7 @@ POINTS = {
     "4a": one_list_section,
     "4b": adjusted_section,
     "5": verdict_section,
+    "6": many_section,
     "7": lambda _: time_rows(),
 }
 

@@ -80,7 +80,7 @@ def unit_sums(values: np.ndarray, bucket: np.ndarray) -> tuple[np.ndarray, np.nd
 
     Parameters
     ----------
-    values : ndarray of shape (n_queries, n_columns)
+    values : ndarray of shape (n_queries, ...)
         NaN is undefined.
     bucket : ndarray
         The bucket of each query.

@@ -130,7 +130,7 @@ def corrected_estimate(
     level : float
         Confidence level.
     n_boot : int
-        Replicates of the bootstrap over lists.
+        Replicates of the bootstrap over lists; more than 2,048 are resampled in buckets.
     random_state : int, Generator, RandomState or None
         Seed of replicates and draws.
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..core.inference import query_counts, query_units
+from ..core.inference import query_counts, query_units, unit_sums
 from ..core.random import generator
 from ..kernels.segments import divide
 from .label_model import LabelModel, drawn_matrices
@@ -216,7 +216,7 @@ class MembershipSums:
         several = query_counts(rng, n_boot, self.n_units)
         units = query_units(self.model.n_lists)
         if self.by_class is None:
-            parts = _add_up(self.list_parts, units)
+            parts = unit_sums(self.list_parts, units)[0]
             yield from (weights @ parts for weights in several)
             return
         classes = _Classes.of(self)
@@ -251,15 +251,6 @@ class MembershipSums:
         sure = (centred[:, :known] * recorded).sum(axis=1)
         whole = weights @ classes.whole
         return np.column_stack([a, s, c, a - square - doubt, sure, other, whole])
-
-
-def _add_up(parts: np.ndarray, units: np.ndarray) -> np.ndarray:
-    """Return the sums of parts of lists over the lists of each unit."""
-    if len(parts) == 0 or units.max() == len(units) - 1:
-        return parts
-    order = np.argsort(units, kind="stable")
-    first = np.flatnonzero(np.diff(units[order], prepend=-1))
-    return np.asarray(np.add.reduceat(parts[order], first, axis=0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,11 +288,11 @@ class _Classes:
 
     def added_up(self, units: np.ndarray) -> "_Classes":
         """Return the sums of the lists of each unit."""
-        sums = np.stack([_add_up(part, units) for part in self.sums])
+        sums = np.stack([unit_sums(part, units)[0] for part in self.sums])
         lists = np.split(np.argsort(units, kind="stable"), np.cumsum(np.bincount(units))[:-1])
         number, inside, _, share, *_ = self.sums
         pairs = [[part[some].T @ share[some] for some in lists] for part in (number, inside)]
-        whole, bands = _add_up(self.whole, units), _add_up(self.bands, units)
+        whole, bands = (unit_sums(part, units)[0] for part in (self.whole, self.bands))
         return _Classes(sums, whole, bands, np.array(pairs))
 
     def products(self, weights: np.ndarray, v: np.ndarray) -> Iterator[np.ndarray]:

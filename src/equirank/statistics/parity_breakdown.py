@@ -123,8 +123,8 @@ def label_breakdown(
     level : float
         Confidence level.
     n_boot : int
-        Replicates of the bootstrap over lists; with fewer than 20 lists intervals are about the
-        people of these lists.
+        Replicates of the bootstrap over lists, of which more than 2,048 are resampled in buckets;
+        with fewer than 20 lists intervals are about the people of these lists.
     random_state : int, Generator, RandomState or None
         Seed of the replicates.
 

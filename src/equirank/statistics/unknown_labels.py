@@ -210,7 +210,8 @@ class BoundKeywords(TypedDict, total=False):
     level, cover : float, {"value", "set"}
         Those of `imbens_manski`.
     n_boot : int
-        Replicates of the bootstrap over lists; 0 for bounds without an interval.
+        Replicates of the bootstrap over lists, of which more than 2,048 are resampled in buckets; 0
+        for bounds without an interval.
     random_state : int, Generator, RandomState or None
         Seed of the bootstrap.
     """
