@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from equirank import as_ranking_data, audit
@@ -124,6 +125,32 @@ def test_what_was_audited_and_what_was_not_measured_are_told(hiring, one_list):
     )
     (text,) = texts(one_list, "not_measured")
     assert "lists other than this one" in text
+
+
+def test_rows_of_one_id_are_one_person(tmp_path):
+    given = {"score": [5, 4, 3, 2, 1, 6], "sensitive": {"sex": list("ffmmf") + [None]}}
+    given |= {"query": [1, 1, 1, 2, 2, 2], "selected": [1, 0, 1, 0, 1, 0], **QUICK}
+    known = audit(**given, id=["a", "b", "c", "a", "d", "e"])
+    assert known.facts["n_people"] == 5
+    assert texts(known, "scope")[0].startswith("This audit covers 5 people (6 rows) in 2 lists of")
+    assert texts(known, "decision")[0].endswith("3 of 6 rows.")
+    assert texts(known, "unknown")[0].startswith("sex unknown: 1 row (17%)")
+    known.to_html(tmp_path / "a.html")
+    assert "sex unknown: 1 row (17%)" in (tmp_path / "a.html").read_text()
+    for ids in (None, list("abcdef"), [1, 2, 3, 4, 5, None]):
+        other = audit(**given, id=ids)
+        assert texts(other, "scope")[0].startswith("This audit covers 6 people in 2 lists of 3")
+        assert texts(other, "decision")[0].endswith("3 of 6 people.")
+
+
+def test_people_of_other_lists_are_counted_by_their_ids():
+    columns = {"score": [3, 2, 1, 0], "sex": list("ffmm"), "list": [1, 1, 1, 1]}
+    first = pd.DataFrame(columns | {"id": list("abcd")})
+    second = pd.DataFrame(columns | {"id": list("abca"), "list": [2, 2, 3, 3]})
+    names = {"score": "score", "query": "list", "sensitive": "sex", "id": "id"}
+    both = audit(first, unpaired=second, **names, **QUICK)
+    assert "4 people in one list, " in texts(both, "scope")[0]
+    assert "and with 3 people (4 rows) in 2 other lists" in texts(both, "scope")[0]
 
 
 def test_of_very_many_groups_rnd_is_left_out():

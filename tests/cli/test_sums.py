@@ -295,7 +295,8 @@ def test_two_periods_are_compared(days):
     stored = run("audit", "day1.sums", "--unpaired", "day0.sums", *few)
     assert stored.exit_code == 0, stored.output
     found = json.loads(stored.stdout)
-    assert found["facts"]["unpaired"] == {"title": "day0.sums", "n_rows": 400, "n_queries": 40}
+    sizes = {"n_rows": 400, "n_people": None, "n_queries": 40}
+    assert found["facts"]["unpaired"] == {"title": "day0.sums", **sizes}
     changes = [claim for claim in found["claims"] if claim["scope"].get("unpaired")]
     assert changes
     logs = run("audit", "day1.parquet", "--unpaired", "day0.parquet", *PEOPLE, "--memory", "1GB",

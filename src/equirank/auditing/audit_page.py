@@ -11,7 +11,7 @@ from ..plots.theme import MOST_GROUPS, colours, group_scale, shorten
 from ..reports.claims import lead_statements
 from ..reports.number_words import percent
 from ..reports.page import asset, chart_for_page, table_rows, write_page
-from .notes import unknown_words
+from .notes import counted, unknown_words
 
 __all__ = ["render"]
 
@@ -106,10 +106,10 @@ def _panel(result: Any, index: int, entry: dict[str, Any]) -> dict[str, Any]:
     selected: dict[str, dict[int, dict[str, Any]]] = {}
     for row in rows["selection"]:
         selected.setdefault(row["group"], {})[row["k"]] = row
-    unknown = rows.get("unknown")
+    unknown, what = rows.get("unknown"), counted(result.facts)
     return entry | {
         "index": index,
-        "unknown_words": unknown_words(shorten(name, LONG), unknown) if unknown else "",
+        "unknown_words": unknown_words(shorten(name, LONG), unknown, what) if unknown else "",
         "answers": _answers(result.tables.get("labels", ()), name),
         "assumption": _assumption(result.facts, name),
         "rows": rows,

@@ -22,9 +22,12 @@ from .tables.shape_tables import MOST_LISTS
 
 __all__ = [
     "arbitrary_share",
+    "count_people",
+    "counted",
     "list_lengths",
     "make_facts",
     "make_notes",
+    "people_and_rows",
     "tie_share",
     "unknown_words",
 ]
@@ -92,8 +95,8 @@ def _ties(plan: Plan, facts: dict[str, Any]) -> Notes:
         return
     yield (
         "ties",
-        f"{percent(facts['tie_share'])} of the people are tied. Each has the mean of the positions "
-        "that the tie spans, and counts for the top k with the probability of being there.",
+        f"{percent(facts['tie_share'])} of the {counted(facts)} are tied. Each has the mean of the "
+        "positions that the tie spans, and counts for the top k with the probability of being there.",
     )
     share, k = max(((arbitrary_share(plan, k), k) for k in plan.ks), default=(0.0, 0))
     if share >= MANY_TIES:
@@ -126,17 +129,48 @@ def _decided(facts: dict[str, Any]) -> Notes:
         if "k" in each["scope"]:
             continue
         many = number(each["selected"]) if each["selected"] % 1 == 0 else f"{each['selected']:.1f}"
-        yield "decision", f"{_selected_words(each)}: {many} of {_people(each['people'])}."
+        people = _number_of(each["people"], counted(facts))
+        yield "decision", f"{_selected_words(each)}: {many} of {people}."
         if each["undecided"]:
             yield (
                 "undecided",
-                f"The decision ({each['name']}) is not recorded for {_people(each['undecided'])}; "
-                "its rates leave them out.",
+                f"The decision ({each['name']}) is not recorded for "
+                f"{_number_of(each['undecided'], counted(facts))}; its rates leave them out.",
             )
 
 
-def _people(count: int) -> str:
-    return "1 person" if count == 1 else f"{number(count)} people"
+def people_and_rows(n_rows: int, n_people: int | None) -> str:
+    """Return how many people there are, and in how many rows if these are more.
+
+    Examples
+    --------
+    >>> people_and_rows(1860, 1800), people_and_rows(1860, None)
+    ('1,800 people (1,860 rows)', '1,860 people')
+    """
+    people = n_rows if n_people is None else n_people
+    words = _number_of(people, "people")
+    return words if people == n_rows else f"{words} ({number(n_rows)} rows)"
+
+
+def count_people(plan: Plan) -> int | None:
+    """Return the number of different ids; None without ids of all rows. No id is a new person."""
+    ids = plan.of_rows.data.ids
+    if ids is None or plan.sampled:
+        return None
+    known = [each for each in ids.tolist() if each is not None and each == each]
+    return len(set(known)) + len(ids) - len(known)
+
+
+def counted(facts: Mapping[str, Any]) -> str:
+    """Return what counts of an audit count: "rows" if some of them are of the same person."""
+    return "people" if facts["n_people"] in (None, facts["n_rows"]) else "rows"
+
+
+def _number_of(count: int, what: str) -> str:
+    """Return a number of "people" or "rows"."""
+    if count == 1:
+        return "1 person" if what == "people" else "1 row"
+    return f"{number(count)} {what}"
 
 
 def _different_lists(tables: dict[str, Table]) -> Notes:
@@ -175,11 +209,11 @@ def _unknown(facts: dict[str, Any], tables: dict[str, Table]) -> Notes:
             )
             if rows[0]["share"] == 1.0:
                 text += " What can be said of everyone is in the table of labels."
-            yield "unknown", f"{unknown_words(each['name'], rows)} {text}"
+            yield "unknown", f"{unknown_words(each['name'], rows, counted(facts))} {text}"
 
 
-def unknown_words(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
-    """Return how many people have an unknown label, and how many of them are selected.
+def unknown_words(name: str, rows: Sequence[Mapping[str, Any]], what: str = "people") -> str:
+    """Return how many people (``what``: or rows) have an unknown label, and how many are selected.
 
     Examples
     --------
@@ -187,8 +221,7 @@ def unknown_words(name: str, rows: Sequence[Mapping[str, Any]]) -> str:
     >>> unknown_words("sex", rows)
     'sex unknown: 120 people (4%); selected: 12% (top 10).'
     """
-    size = int(rows[0]["size"])
-    people = _people(size)
+    people = _number_of(int(rows[0]["size"]), what)
     rates = [f"{percent(row['rate'])} ({row['decision']})" for row in rows]
     known = f"{plain_column(name)} unknown: {people} ({percent(rows[0]['share'])})"
     return f"{known}; selected: {', '.join(rates)}."
@@ -366,12 +399,12 @@ def _covered(facts: dict[str, Any]) -> str:
     crossed = len(facts["attributes"]) - len(names)
     if crossed:
         names.append("their intersection" if crossed == 1 else "their intersections")
-    people = _people(facts["n_rows"])
+    people = people_and_rows(facts["n_rows"], facts["n_people"])
     other = facts.get("unpaired")
     if other:
         names[-1] += (
-            f", and with {number(other['n_rows'])} people in {number(other['n_queries'])} other "
-            f"lists ({other['title']})"
+            f", and with {people_and_rows(other['n_rows'], other['n_people'])} in "
+            f"{number(other['n_queries'])} other lists ({other['title']})"
         )
     return f"This audit covers {people} in {lists}, compared by {joined(names)}."
 
@@ -426,6 +459,7 @@ def make_facts(measured: Measured, against: dict[str, Any] | None, title: str) -
         "title": title,
         "library_version": library_version(),
         "n_rows": plan.n_rows,
+        "n_people": count_people(plan),
         "n_queries": n_queries,
         "list_length": list_lengths(plan),
         "has_relevance": data.y is not None,

@@ -21,7 +21,7 @@ from .gates import Gate, MetricGate, count_comparisons
 from .label_claims import label_rules
 from .label_metrics import label_facts
 from .measured import Measured, measure_all
-from .notes import make_facts, make_notes
+from .notes import count_people, make_facts, make_notes
 from .profiles.profile_report import ProfileReport, profile_report, profile_table
 from .summed_measures import measure_sums
 from .tables.decision_tables import decisions_table
@@ -91,7 +91,8 @@ def audit_planned(
     compares = None if against is None else _compared_with(against, measured, metrics)
     facts = make_facts(measured, None if compares is None else compares.facts, _name(title, plan))
     if second is not None:
-        sizes = {"n_rows": second.n_rows, "n_queries": second.n_queries}
+        sizes: dict[str, Any] = {"n_rows": second.n_rows, "n_queries": second.n_queries}
+        sizes["n_people"] = count_people(second)
         facts["unpaired"] = {"title": unpaired_title, **sizes}
     facts["labels"] = {"attributes": label_facts(plan), "rules": label_rules()}
     with stage(1.0, "writing tables"):
