@@ -128,7 +128,7 @@ def test_what_was_audited_and_what_was_not_measured_are_told(hiring, one_list):
 
 
 def test_rows_of_one_id_are_one_person(tmp_path):
-    given = {"score": [5, 4, 3, 2, 1, 6], "sensitive": {"sex": list("ffmmf") + [None]}}
+    given = {"score": [5, 4, 3, 2, 1, 6], "sensitive": {"sex": [*list("ffmmf"), None]}}
     given |= {"query": [1, 1, 1, 2, 2, 2], "selected": [1, 0, 1, 0, 1, 0], **QUICK}
     known = audit(**given, id=["a", "b", "c", "a", "d", "e"])
     assert known.facts["n_people"] == 5

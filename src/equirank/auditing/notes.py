@@ -96,7 +96,8 @@ def _ties(plan: Plan, facts: dict[str, Any]) -> Notes:
     yield (
         "ties",
         f"{percent(facts['tie_share'])} of the {counted(facts)} are tied. Each has the mean of the "
-        "positions that the tie spans, and counts for the top k with the probability of being there.",
+        "positions that the tie spans, and counts for the top k with the probability of being "
+        "there.",
     )
     share, k = max(((arbitrary_share(plan, k), k) for k in plan.ks), default=(0.0, 0))
     if share >= MANY_TIES:
@@ -163,7 +164,7 @@ def count_people(plan: Plan) -> int | None:
 
 def counted(facts: Mapping[str, Any]) -> str:
     """Return what counts of an audit count: "rows" if some of them are of the same person."""
-    return "people" if facts["n_people"] in (None, facts["n_rows"]) else "rows"
+    return "people" if facts.get("n_people") in (None, facts["n_rows"]) else "rows"
 
 
 def _number_of(count: int, what: str) -> str:
