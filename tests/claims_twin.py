@@ -277,7 +277,8 @@ class Twin:
         if file.before is not None:
             blocks.append(self.block_three(columns))
         tested = [[c for c in block if not isnan(c["z"])] for block in blocks]
-        share = (1 - self.level) / max(sum(map(bool, tested)), 1)
+        present = max(sum(map(bool, tested)), 1)
+        share = (1 - self.level) / present
         for block in tested:
             if not block:
                 continue
@@ -285,7 +286,8 @@ class Twin:
             largest = np.sort(np.abs(drawn).max(axis=1))[::-1]
             critical = largest[int(share * (1 + self.draws) + 1e-9) - 1]
             for c, own, corrected in zip(block, *family(z, drawn), strict=True):
-                c |= {"p": c.get("exact") or own, "p_family": corrected, "threshold": share}
+                c |= {"p": c.get("exact") or own, "p_family": min(1.0, present * corrected)}
+                c |= {"threshold": 1 - self.level, "blocks": present}
                 c["detectable"] = (critical + NormalDist().inv_cdf(0.8)) * c["deviation"]
         return [c for block in blocks for c in block]
 

@@ -279,7 +279,7 @@ def moved(hidden, seed=3, lists=25, length=20):
     race[rng.random(group.shape) < hidden] = None
     shared = {
         "list": np.repeat(np.arange(lists), length).tolist(),
-        "id": list(range(length)) * lists,
+        "id": list(range(lists * length)),
         "y": y.ravel().tolist(),
         "race": race.ravel().tolist(),
         "sex": rng.choice(["f", "m"], group.size).tolist(),

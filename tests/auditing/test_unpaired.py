@@ -112,7 +112,8 @@ def test_few_lists_are_compared_by_decisions_only():
     assert np.isnan(position.p)
     claims = [claim for key, claim in found.items() if key[0] == "change of selected"]
     p = np.array([claim.p for claim in claims])
-    assert [claim.p_family for claim in claims] == pytest.approx(holm(p).tolist(), nan_ok=True)
+    family = np.minimum(2 * holm(p), 1.0).tolist()  # the groups of the first file are a block, too
+    assert [claim.p_family for claim in claims] == pytest.approx(family, nan_ok=True)
     claim = found["change of selected", "f"]
     assert (claim.status, claim.interval_of) == ("finding", "people")
     logs, variances = [], []

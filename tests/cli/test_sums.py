@@ -134,7 +134,7 @@ def test_scores_and_a_second_score_of_rows_logs_and_sums(days):
 
 
 def test_two_logs_are_compared_like_two_files(days):
-    new = log(0).assign(person=lambda rows: np.arange(len(rows)) % 10)
+    new = log(0).assign(person=lambda rows: np.arange(len(rows)))
     old = new.assign(score=np.where(new["sex"] == "m", new["score"] - 0.5, new["score"]).round(2))
     old = old.sample(frac=1.0, random_state=0)
     for name, rows in {"new": new, "old": old, "fewer": old[old["qid"] != 3]}.items():
@@ -166,8 +166,9 @@ def test_two_logs_are_compared_like_two_files(days):
                 assert ("change of position" in quantities) == (other == "old")
         for name, numbers in found.items():
             assert numbers == pytest.approx(found["csv"], rel=1e-9), name
+    log(1).assign(person=lambda rows: np.arange(len(rows)) + 400).to_parquet("later.parquet")
     both = run("audit", "new.parquet", "--against", "old.parquet", *ways, "--unpaired",
-               "day1.parquet", "--memory", "100MB", *few, "both.json")  # fmt: skip
+               "later.parquet", "--memory", "100MB", *few, "both.json")  # fmt: skip
     assert both.exit_code == 0, both.output
     wrong = run("audit", "new.parquet", "--against", "old.parquet", *ways, "--against-score", "y",
                 "--memory", "100MB")  # fmt: skip
@@ -176,7 +177,7 @@ def test_two_logs_are_compared_like_two_files(days):
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_the_labels_of_both_logs_are_told(days, kind):
-    new = log(0).assign(person=lambda rows: np.arange(len(rows)) % 10)
+    new = log(0).assign(person=lambda rows: np.arange(len(rows)))
     old = new.assign(sex=np.where(new["sex"] == "f", " F", "n/a"))
     for name, rows in {"new": new.assign(sex=new["sex"].replace("m", "M ")), "old": old}.items():
         getattr(rows, f"to_{kind}")(f"{name}.{kind}", index=False)
@@ -222,10 +223,6 @@ def test_metrics_of_gates_are_part_of_the_sums_of_a_log(days):
         (
             ["audit", "day0.sums", "--against", "day0.parquet"],
             "--against must be omitted for day0.sums, which is audited from sums",
-        ),
-        (
-            ["sums", "day0.parquet", "--out", "b.sums", *PEOPLE, "--id", "qid"],
-            "--id must be omitted without --against",
         ),
         (
             ["audit", "day0.sums", "--against-score", "old"],
@@ -295,8 +292,8 @@ def test_two_periods_are_compared(days):
     stored = run("audit", "day1.sums", "--unpaired", "day0.sums", *few)
     assert stored.exit_code == 0, stored.output
     found = json.loads(stored.stdout)
-    sizes = {"n_rows": 400, "n_people": None, "n_queries": 40}
-    assert found["facts"]["unpaired"] == {"title": "day0.sums", **sizes}
+    sizes = {"title": "day0.sums", "n_rows": 400, "n_people": None, "n_queries": 40}
+    assert found["facts"]["unpaired"].items() >= sizes.items()
     changes = [claim for claim in found["claims"] if claim["scope"].get("unpaired")]
     assert changes
     logs = run("audit", "day1.parquet", "--unpaired", "day0.parquet", *PEOPLE, "--memory", "1GB",

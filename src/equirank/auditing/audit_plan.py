@@ -14,6 +14,7 @@ from ..core.list_sums import ListSums
 from ..core.named_groups import named_groups
 from ..core.outcomes import Decision, DecisionRule
 from ..core.ranking import Ranking
+from ..core.recurrence import Recurrence
 from ..core.sums_plan import TIMES, choose_ks, choose_step
 from ..kernels.column_names import TOTAL_COLUMNS
 from ..metrics import NDCG
@@ -81,6 +82,7 @@ class Plan:
 
     With ``sums``, the ranking is a sample of lists, and numbers are those of the sums. What needs
     rows then reads ``rows``: the plan of all rows if they are in memory, else that of the sample.
+    ``recurrence`` has the people if they have ids. ``untested`` says why nothing is tested, if so.
     """
 
     ranking: Ranking
@@ -97,6 +99,8 @@ class Plan:
     gains: tuple[NDCG, ...] = ()
     sums: ListSums | None = None
     rows: "Plan | None" = None
+    recurrence: Recurrence | None = None
+    untested: str = ""
 
     @property
     def of_rows(self) -> "Plan":
@@ -132,6 +136,11 @@ class Plan:
     def one_list(self) -> bool:
         """Whether there is only one list."""
         return self.n_queries == 1
+
+    def without_tests(self, reason: str) -> "Plan":
+        """Return the plan without tests and intervals."""
+        rows = None if self.rows is None else self.rows.without_tests(reason)
+        return replace(self, n_boot=0, n_permutations=0, rows=rows, untested=reason)
 
     def group_indices(self, each: Audited) -> np.ndarray:
         """Return the number of each group of an attribute among all groups of the sums."""

@@ -11,7 +11,7 @@ from ..core.shuffles import critical_value, family_p, holm, normal_p, own_p
 from ..reports.claims import Claim
 from .audit_plan import Plan
 
-__all__ = ["Tested", "finish"]
+__all__ = ["Tested", "finish", "without_test"]
 
 
 #: Power of the detectable difference.
@@ -36,10 +36,17 @@ class Tested:
 
 
 def finish(blocks: Sequence[list[Tested]], plan: Plan) -> list[Claim]:
-    """Return the claims with family p-values, detectable differences and status."""
+    """Return the claims with family p-values, detectable differences and status.
+
+    Each block has an equal share of the error of the report: p-values are corrected within the
+    block, then multiplied by the number of blocks.
+    """
+    if plan.untested:
+        several = [without_test(each.claim, plan.untested) for block in blocks for each in block]
+        return [_with_id(claim, at) for at, claim in enumerate(several)]
     testable = [[t for t in block if not np.isnan(t.z)] for block in blocks]
-    present = sum(bool(block) for block in testable)
-    share = (1.0 - plan.level) / max(present, 1)
+    present = max(1, sum(bool(block) for block in testable))
+    share = (1.0 - plan.level) / present
     claims = []
     for block in blocks:
         z = np.array([each.z for each in block])
@@ -55,8 +62,8 @@ def finish(blocks: Sequence[list[Tested]], plan: Plan) -> list[Claim]:
             claim = replace(
                 each.claim,
                 p=float(own[at]) if np.isnan(each.exact) else each.exact,
-                p_family=float(family[at]),
-                threshold=share,
+                p_family=min(1.0, present * float(family[at])),
+                threshold=1.0 - plan.level,
                 detectable=factor * each.deviation if np.isfinite(factor) else float("nan"),
             )
             claims.append(_judged(claim))
@@ -77,6 +84,17 @@ def _judged(claim: Claim) -> Claim:
     beyond = claim.low > neutral if claim.estimate > neutral else claim.high < neutral
     clear = claim.p_family <= claim.threshold + 1e-12 and beyond
     return replace(claim, status="finding" if clear else "cannot_tell")
+
+
+def without_test(claim: Claim, reason: str) -> Claim:
+    """Return a claim that only describes: its estimate, without test and interval, and why."""
+    nothing = float("nan")
+    also = {unit: (each[0], *(nothing for _ in each[1:])) for unit, each in claim.also.items()}
+    return replace(
+        claim, low=nothing, high=nothing, bounds=(nothing, nothing), interval_of="", also=also,
+        test="", p=nothing, p_family=nothing, threshold=nothing, detectable=nothing,
+        status="described", reason=reason,
+    )  # fmt: skip
 
 
 def _with_id(claim: Claim, at: int) -> Claim:

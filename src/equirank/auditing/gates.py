@@ -294,6 +294,8 @@ def judge(
     m += sum(isinstance(gate, AnyFinding) for gate in gates)
     draws = facts["n_permutations"]
     tested = next((gate for gate in gates if _needs_test(gate)), None)
+    if facts.get("untested"):
+        _refuse_tests(gates, facts["untested"])
     if tested is not None and not (draws and facts["n_boot"]):
         raise DataError(
             f"gate {tested.text!r} cannot be evaluated: it needs n_boot and n_permutations above "
@@ -347,6 +349,17 @@ def _needs_test(gate: Gate) -> bool:
         bare = gate.raw or gate.part == "p_value"
         return isinstance(gate.metric, GroupMetric) and not bare
     return not (isinstance(gate, GroupGate) and gate.observed)
+
+
+def _refuse_tests(gates: Sequence[Gate], reason: str) -> None:
+    """Raise if a gate asks for a test or an interval in a report that tests nothing."""
+    ends = ("low", "high", "p_value")
+    for gate in gates:
+        if _needs_test(gate) or (isinstance(gate, MetricGate) and gate.part in ends):
+            raise DataError(
+                f"gate {gate.text!r} cannot be evaluated: {reason}; 'observed' after a comparison "
+                "and 'raw:' before a metric ask for no test"
+            )
 
 
 def count_comparisons(gates: Sequence[Gate], plan: Plan) -> int:

@@ -1,6 +1,6 @@
 """The notes of an audit, which qualify its numbers, and the facts about what was audited."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,6 +8,7 @@ import numpy as np
 from ..core.environment import library_version
 from ..core.list_sums import ListSums
 from ..core.outcomes import Decision
+from ..core.recurrence import Recurrence
 from ..core.sums_plan import MOST_PAIRED, MOST_PREFIXED
 from ..core.table import Table
 from ..kernels.column_names import TOTAL_COLUMNS
@@ -22,14 +23,17 @@ from .tables.shape_tables import MOST_LISTS
 
 __all__ = [
     "arbitrary_share",
-    "count_people",
     "counted",
     "list_lengths",
     "make_facts",
     "make_notes",
     "people_and_rows",
+    "people_facts",
+    "people_remarks",
+    "recurring_words",
     "tie_share",
     "unknown_words",
+    "untested_words",
 ]
 
 
@@ -51,6 +55,7 @@ def make_notes(
         for kind, text in (
             ("scope", _covered(facts)),
             ("not_measured", _not_measured(facts, tables)),
+            *_recurring(measured.plan),
             *_ties(measured.plan, facts),
             *_cutoffs(facts),
             *_decided(facts),
@@ -88,6 +93,73 @@ def arbitrary_share(plan: Plan, k: int) -> float:
         across = np.where(end > last + 1, last + 1 - begin, 0)
         shares.append(float((across / k).mean()))
     return float(np.mean(shares))
+
+
+#: What is assumed about data without ids.
+NO_IDS = "The data have no ids of people, so every row is taken to be another person."
+
+
+def _recurring(plan: Plan) -> Notes:
+    """State who has several rows, and what is assumed about rows without an id."""
+    for text in people_remarks(plan.recurrence, plan.n_rows, plan.n_queries, plan.untested):
+        yield "people", text
+
+
+def people_remarks(
+    people: Recurrence | None, n_rows: int, n_lists: int, untested: str = ""
+) -> Iterator[str]:
+    """Yield sentences on who has several rows, and on rows without an id.
+
+    Parameters
+    ----------
+    people : Recurrence or None
+        The people; None without ids.
+    n_rows, n_lists : int
+        Numbers of rows and lists.
+    untested : str
+        Why nothing is tested; empty if there are tests.
+    """
+    if people is None:
+        yield NO_IDS
+    elif untested:
+        yield (
+            "Ids must name people: if they name places in a list, such as row numbers, leave them "
+            "out or make them different in each list."
+        )
+    elif people.n_recurring:
+        words = recurring_words(people, n_rows, n_lists)
+        yield f"{words[:1].upper()}{words[1:]}; the tests take each row for another person."
+    if people is not None and people.unnamed:
+        verb = "has" if people.unnamed == 1 else "have"
+        rows = _number_of(people.unnamed, "rows")
+        yield f"{rows} {verb} no id, and each is taken to be another person."
+
+
+def untested_words(people: Recurrence | None, n_rows: int, n_lists: int) -> str:
+    """Return why nothing is tested; empty if few enough people have several rows."""
+    if people is None or not people.breaks_tests:
+        return ""
+    words = recurring_words(people, n_rows, n_lists)
+    return f"{words}, and the tests assume that everybody appears once"
+
+
+def recurring_words(people: Recurrence, n_rows: int, n_lists: int) -> str:
+    """Return how many people have several rows, and among how many in how many rows and lists.
+
+    Examples
+    --------
+    >>> recurring_words(Recurrence.of(np.array(["a", "b", "b", "c"])), 4, 2)
+    '1 of the 3 people in 4 rows of 2 lists appears more than once'
+    """
+    about = "about " if people.sampled else ""
+    everybody = people.n_recurring == people.n_people > 1
+    some = "all" if everybody else f"{about}{number(people.n_recurring)} of the"
+    lists = "one list" if n_lists == 1 else f"{number(n_lists)} lists"
+    verb = "appears" if people.n_recurring == 1 else "appear"
+    return (
+        f"{some} {about}{number(people.n_people)} people in {number(n_rows)} rows of {lists} "
+        f"{verb} more than once"
+    )
 
 
 def _ties(plan: Plan, facts: dict[str, Any]) -> Notes:
@@ -153,13 +225,20 @@ def people_and_rows(n_rows: int, n_people: int | None) -> str:
     return words if people == n_rows else f"{words} ({number(n_rows)} rows)"
 
 
-def count_people(plan: Plan) -> int | None:
-    """Return the number of different ids; None without ids of all rows. No id is a new person."""
-    ids = plan.of_rows.data.ids
-    if ids is None or plan.sampled:
-        return None
-    known = [each for each in ids.tolist() if each is not None and each == each]
-    return len(set(known)) + len(ids) - len(known)
+def people_facts(plan: Plan) -> dict[str, Any]:
+    """Return the numbers of people and of those with several rows; None where nobody has an id.
+
+    ``people_sampled`` says that both are estimates, ``n_unnamed`` is the number of rows without id.
+    """
+    people = plan.recurrence
+    if people is None:
+        return {"n_people": None, "n_recurring": None, "n_unnamed": None, "people_sampled": False}
+    return {
+        "n_people": people.n_people,
+        "n_recurring": people.n_recurring,
+        "n_unnamed": people.unnamed,
+        "people_sampled": people.sampled,
+    }
 
 
 def counted(facts: Mapping[str, Any]) -> str:
@@ -288,6 +367,8 @@ def _small(tables: dict[str, Table]) -> Notes:
 
 
 def _sample(facts: dict[str, Any]) -> Notes:
+    if facts["untested"]:
+        return
     if facts["n_queries"] == 1:
         yield (
             "sample",
@@ -400,11 +481,11 @@ def _covered(facts: dict[str, Any]) -> str:
     crossed = len(facts["attributes"]) - len(names)
     if crossed:
         names.append("their intersection" if crossed == 1 else "their intersections")
-    people = people_and_rows(facts["n_rows"], facts["n_people"])
+    people = people_and_rows(facts["n_rows"], facts.get("n_people"))
     other = facts.get("unpaired")
     if other:
         names[-1] += (
-            f", and with {people_and_rows(other['n_rows'], other['n_people'])} in "
+            f", and with {people_and_rows(other['n_rows'], other.get('n_people'))} in "
             f"{number(other['n_queries'])} other lists ({other['title']})"
         )
     return f"This audit covers {people} in {lists}, compared by {joined(names)}."
@@ -460,7 +541,6 @@ def make_facts(measured: Measured, against: dict[str, Any] | None, title: str) -
         "title": title,
         "library_version": library_version(),
         "n_rows": plan.n_rows,
-        "n_people": count_people(plan),
         "n_queries": n_queries,
         "list_length": list_lengths(plan),
         "has_relevance": data.y is not None,
@@ -486,7 +566,8 @@ def make_facts(measured: Measured, against: dict[str, Any] | None, title: str) -
         "drilldown_total": n_queries,
         "strip_lists": min(n_queries, LISTS_SHOWN),
         "checks_lists": min(n_queries, MOST_LISTS),
-    } | _summed_facts(plan)
+        "untested": plan.untested,
+    } | people_facts(plan) | _summed_facts(plan)  # fmt: skip
 
 
 def _summed_facts(plan: Plan) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from .gates import Gate, MetricGate, count_comparisons
 from .label_claims import label_rules
 from .label_metrics import label_facts
 from .measured import Measured, measure_all
-from .notes import count_people, make_facts, make_notes
+from .notes import make_facts, make_notes, people_facts, untested_words
 from .profiles.profile_report import ProfileReport, profile_report, profile_table
 from .summed_measures import measure_sums
 from .tables.decision_tables import decisions_table
@@ -84,6 +84,10 @@ def audit_planned(
     if not plan.ordered and (metrics or against is not None):
         what = "metrics" if metrics else "against"
         raise DataError(f"{what} must be None for data without score or position")
+    draws = {"n_boot": plan.n_boot, "n_permutations": plan.n_permutations}
+    untested = _why_untested(plan, second)
+    if untested:
+        plan = plan.without_tests(untested)
     with stage(0.4, "comparing groups"):
         compared = compare_groups(plan, against, second)
     with stage(0.75, "measuring"):
@@ -92,19 +96,50 @@ def audit_planned(
     facts = make_facts(measured, None if compares is None else compares.facts, _name(title, plan))
     if second is not None:
         sizes: dict[str, Any] = {"n_rows": second.n_rows, "n_queries": second.n_queries}
-        sizes["n_people"] = count_people(second)
-        facts["unpaired"] = {"title": unpaired_title, **sizes}
+        facts["unpaired"] = {"title": unpaired_title, **sizes, **people_facts(second)}
     facts["labels"] = {"attributes": label_facts(plan), "rules": label_rules()}
     with stage(1.0, "writing tables"):
         table = comparison_table(measured, None if compares is None else compares.other)
         tables, notes = _tables_and_notes(measured, table, compared, asked, facts)
+        if untested:
+            tables = {name: _without_tests(name, table) for name, table in tables.items()}
     record = provenance.with_inputs(
         decisions=[d.name for d in plan.decisions], k=list(plan.ks), scored=plan.scored,
-        leave_out_small=leave_out_small, metrics=metrics, level=plan.level, n_boot=plan.n_boot,
-        n_permutations=plan.n_permutations, random_state=plan.seed, **recorded,
+        leave_out_small=leave_out_small, metrics=metrics, level=plan.level,
+        random_state=plan.seed, **draws, **recorded,
     )  # fmt: skip
     rows = None if plan.sampled else lambda: measured.plan.of_rows
     return AuditResult(facts, compared.claims, tables, notes, record, rows)
+
+
+def _why_untested(plan: Plan, second: Plan | None) -> str:
+    """Return why nothing is tested: too many people have several rows, in one file or in both."""
+    people, n_rows, n_lists = plan.recurrence, plan.n_rows, plan.n_queries
+    if second is not None and second.recurrence is not None:
+        n_rows, n_lists = n_rows + second.n_rows, n_lists + second.n_queries
+        people = second.recurrence if people is None else people + second.recurrence
+        if plan.recurrence is None:
+            n_rows, n_lists = second.n_rows, second.n_queries
+    return untested_words(people, n_rows, n_lists)
+
+
+#: Tables whose intervals and p-values assume that everybody appears once, and their columns.
+TESTED_TABLES = ("groups", "selection", "decisions", "profile", "pairwise", "prefix_shares")
+TESTED_COLUMNS = {
+    *("low", "high", "ratio_low", "ratio_high", "band_low", "band_high", "p_value", "z", "z_p"),
+    *("exact_p", "mid_p", "mh_test", "mh_p", "breslow_day_p", "fisher"),
+}
+
+
+def _without_tests(name: str, table: Table) -> Table:
+    """Return a table without the tests and intervals that need no draws."""
+    if name not in TESTED_TABLES:
+        return table
+    columns = {
+        column: np.full(len(values), np.nan) if column in TESTED_COLUMNS else values
+        for column, values in table.columns.items()
+    }
+    return Table(columns, table.backend)
 
 
 def _measured(plan: Plan, metrics: list[Metric]) -> Measured:

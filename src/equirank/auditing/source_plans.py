@@ -15,6 +15,7 @@ from ..core.metric import Metric
 from ..core.outcomes import DecisionRule
 from ..core.params import Flag, check_params
 from ..core.ranking import Ranking
+from ..core.recurrence import Recurrence
 from ..core.summed_lists import Before, sum_data
 from ..core.sums_plan import SumsPlan, Survey
 from ..engines.given_ranking import ordered
@@ -56,9 +57,10 @@ def plan_of_ranking(
     plan = make_plan(ranking, ordered=has_order(ranking), **settings)
     if against is not None and against.ranking is not None:
         check_attributes(against.ranking, plan, "against")
-    if not _many(ranking) or not _summable(ranking, settings["rule"], metrics, against):
-        return plan, against
     data = ranking.data
+    if not _many(ranking) or not _summable(ranking, settings["rule"], metrics, against):
+        people = None if data.ids is None else Recurrence.of(data.ids)
+        return replace(plan, recurrence=people), against
     made = SumsPlan.of(
         Survey.of(data, plan.scored), rule=settings["rule"], cross=settings["cross"], ties=ties,
         metrics=extra_metrics(plan, metrics) if metrics and plan.ordered else [],
@@ -130,7 +132,8 @@ def plan_of_sums(sums: ListSums, settings: dict[str, Any], rows: Plan | None = N
     }  # fmt: skip
     data = sums.kept.to_data(made)
     if sums.complete:
-        return make_plan(ordered(data, made.ties, settings["rule"]), **settings)
+        plan = make_plan(ordered(data, made.ties, settings["rule"]), **settings)
+        return replace(plan, recurrence=sums.recurrence)
     for names in combinations(made.groups, 2) if made.cross else ():
         key = made.keys.index(names)
         people = sums.sums["totals"][:, made.first[key] : made.first[key + 1], 2].sum(axis=0)
@@ -138,7 +141,8 @@ def plan_of_sums(sums: ListSums, settings: dict[str, Any], rows: Plan | None = N
         data.keep_crossing(names, tuple(labels))
     sample = ordered(data, made.ties, settings["rule"])
     plan = make_plan(sample, sums=sums, **settings)
-    return replace(plan, rows=make_plan(sample, **settings) if rows is None else rows)
+    rows = make_plan(sample, **settings) if rows is None else rows
+    return replace(plan, rows=rows, recurrence=sums.recurrence)
 
 
 def second_plan(

@@ -215,7 +215,15 @@ def _second(
     elif named is None:
         raise CommandError(f"--unpaired must be stored sums beside stored sums, got {path}")
     else:
-        columns = ("query", "score", "relevance", "position", "sensitive", "missing_relevance")
+        columns = (
+            "query",
+            "score",
+            "relevance",
+            "position",
+            "sensitive",
+            "missing_relevance",
+            "id",
+        )
         known = {name: named[name] for name in (*columns, "max_groups", "memory", "against_score")}
         # other lists have no second table
         like = first if named["against"] is None else first.without_changes()
@@ -289,7 +297,7 @@ def _show(result: "AuditResult", out: str | None) -> None:
         if len(each["groups"]) <= MOST_GROUPS:
             _show_groups(result, each["name"])
     typer.echo()
-    kinds = ("decision", "undecided", "unknown", "ties", "skipped", "not_measured")
+    kinds = ("people", "decision", "undecided", "unknown", "ties", "skipped", "not_measured")
     for note in (note for note in result.notes if note["kind"] in kinds):
         _say(note["text"], "note: ")
     profile = facts["profile"]

@@ -170,8 +170,6 @@ def _check_pair(given: dict[str, Any]) -> None:
     second, ids = given.get("against"), given.get("id")
     if second is not None and given["against_score"] is not None:
         raise CommandError("--against-score must be omitted beside --against, which has a score")
-    if second is None and ids is not None:
-        raise CommandError("--id must be omitted without --against, whose people it matches")
     if second is not None and ids is None:
         raise CommandError("--id must name the column of people's ids beside --against")
 
@@ -192,7 +190,7 @@ def _read(
         raise CommandError(f"--query must be one column for {file}, which is read at once")
     columns["score"] = rule.score_column(columns["score"], columns["position"])
     columns["relevance"] = False if columns["relevance"] is None else columns["relevance"]
-    ids = given.pop("id", None) if given.get("against") is not None else None
+    ids = given.pop("id", None)
     columns |= {"missing_sensitive": "unknown", "cost": None, "id": False if ids is None else ids}
     second = given["against_score"]
     outcomes = [*rule.columns(), *([] if second is None else [second])] if decided else []

@@ -11,6 +11,7 @@ from .errors import DataError
 from .group_columns import regroup_columns
 from .list_samples import Extremes, ListSample
 from .paired_rankings import first_reason
+from .recurrence import Recurrence
 from .sums_plan import TIMES, SumsPlan, Survey, View
 from .sums_views import (
     RAGGED,
@@ -71,6 +72,8 @@ class ListSums:
         Why no change of people since another ranking is claimed; empty otherwise.
     against_sources : tuple of str
         Digests of the files of the other ranking.
+    recurrence : Recurrence or None
+        How many different people there are, if they have ids.
 
     Examples
     --------
@@ -96,6 +99,7 @@ class ListSums:
     views: dict[View, SumsView] = field(default_factory=dict)
     refused: str = ""
     against_sources: tuple[str, ...] = field(default=())
+    recurrence: Recurrence | None = None
 
     @property
     def paired(self) -> bool:
@@ -320,9 +324,21 @@ def _added(a: ListSums, b: ListSums, sampled: bool = True) -> ListSums:
     found = ListSums(
         plan, a.n_rows + b.n_rows, a.n_lists + b.n_lists, sums, lengths, people, a.kept, rare,
         a.extremes, moved, (*a.sources, *b.sources), add_views(a.views, b.views), a.refused,
-        tuple(dict.fromkeys([*a.against_sources, *b.against_sources])),
+        tuple(dict.fromkeys([*a.against_sources, *b.against_sources])), _people_of_both(a, b),
     )  # fmt: skip
     return _sampled(found, [(b.kept, b.extremes)]) if sampled else found
+
+
+def _people_of_both(a: ListSums, b: ListSums) -> Recurrence | None:
+    """Return the people of two sums, which must both have ids, or none."""
+    if a.recurrence is None and b.recurrence is None:
+        return None
+    if a.recurrence is None or b.recurrence is None:
+        raise DataError(
+            "sums must all be made with id to be added, or none of them; else nobody knows who is "
+            "in several of them"
+        )
+    return a.recurrence + b.recurrence
 
 
 def few_moved(moved: ListSample, sums: dict[str, np.ndarray]) -> ListSample:

@@ -39,6 +39,7 @@ from .paired_rankings import matched_lists, pair_rankings
 from .per_list import PerList
 from .quick_metrics import measure_quick, quick_metrics
 from .ranking import Ranking
+from .recurrence import Recurrence
 from .registry import parse_metrics
 from .slots import Slots
 from .sums_plan import MOST_PAIRED, SumsPlan, Survey, View
@@ -366,7 +367,10 @@ class _Encoded:
         if not plan.ks:
             sums["margins"] = count_margins(columns["claims"], plan.n_decisions)
         sums["undecided"] = self.undecided * (lists.start == 0)
-        codes = self.codes[slice(*data.offsets[[lists.start, lists.stop]].tolist())]
+        rows = slice(*data.offsets[[lists.start, lists.stop]].tolist())
+        codes, people = self.codes[rows], None
+        if data.ids is not None:
+            people = Recurrence.of(data.ids[rows])
         part = data.select(lists) if len(sizes) < data.n_queries else data
         sample = ListSample.of(part, keys, codes, self._before(lists))
         moved, sums["moved"] = self._moved(lists)
@@ -376,7 +380,7 @@ class _Encoded:
             sample.smallest(self.most_key), rare_lists(sample, plan, sums["totals"]), extremes,
             few_moved(sample.take(moved), sums), (),
             {view: self._view(view, lists, block) for view in plan.views},
-            "" if self.before is None else self.before.refused,
+            "" if self.before is None else self.before.refused, (), people,
         )  # fmt: skip
 
     def _view(self, view: View, lists: slice, block: Block) -> SumsView:

@@ -11,6 +11,7 @@ from .environment import require
 from .errors import DataError, FormatError
 from .list_samples import Extremes, ListSample
 from .list_sums import BUCKETED, ListSums
+from .recurrence import Recurrence
 from .sums_plan import SumsPlan, View
 from .sums_views import SumsView
 
@@ -55,6 +56,9 @@ def _write(sums: ListSums, folder: Path) -> None:
     names = ("key", "list", "label", "size", "differences", "gaps")
     joined = {name: [v for part in parts for v in part[name]] for name in names}
     _write_table(folder / "extremes.parquet", joined)
+    people = sums.recurrence
+    if people is not None:
+        _write_table(folder / "people.parquet", {"key": people.keys, "rows": people.rows})
     stored = {
         "plan": sums.plan.to_json(),
         "n_rows": sums.n_rows,
@@ -64,6 +68,7 @@ def _write(sums: ListSums, folder: Path) -> None:
         "sources": list(sums.sources),
         "refused": sums.refused,
         "against_sources": list(sums.against_sources),
+        "recurrence": None if people is None else [people.unnamed, people.sampled],
         "shapes": shapes,
         "views": [{"view": list(v), "lengths": s.lengths.tolist()} for v, s in sums.views.items()],
     }
@@ -202,7 +207,16 @@ def _read(folder: Path, stored: dict[str, Any], plan: SumsPlan) -> ListSums:
         _read_views(folder, stored),
         stored.get("refused", ""),
         tuple(stored.get("against_sources", ())),
+        _read_people(folder, stored),
     )
+
+
+def _read_people(folder: Path, stored: dict[str, Any]) -> Recurrence | None:
+    """Read the people of several rows; until format 5, and without ids, there are none."""
+    if stored.get("recurrence") is None:
+        return None
+    table = _read_table(folder / "people.parquet")
+    return Recurrence(table["key"], table["rows"], *stored["recurrence"])
 
 
 def _read_table(path: Path) -> dict[str, np.ndarray]:

@@ -22,6 +22,7 @@ from ..core.outcomes import outcome_numbers, where
 from ..core.paired_rankings import OTHER_LISTS, check_ids
 from ..core.per_list import PerList
 from ..core.ranking import Ranking
+from ..core.recurrence import Recurrence
 from ..core.summed_lists import Before, sum_lists
 from ..core.sums_plan import SumsPlan, Survey
 from .arrow_stream import ArrowStream
@@ -310,9 +311,10 @@ class LogMeasure:
         try:
             if self.others is not None:
                 try:
-                    return self._paired_sums(_with_numbers(block), self.others, most_key)
+                    found = self._paired_sums(_with_numbers(block), self.others, most_key)
                 except DataError:  # the message names the id itself
-                    return self._paired_sums(block, self.others, most_key)
+                    found = self._paired_sums(block, self.others, most_key)
+                return None if found is None else replace(found, recurrence=_first_people(block))
             ranking = ordered(self.data(block), self.plan.ties, self.plan.rule)
             before = None
             if self.plan.changed:
@@ -391,6 +393,12 @@ def _with_numbers(block: ListBlock) -> ListBlock:
         return block
     codes = ids.dictionary_encode().indices.cast("int64")
     return replace(block, rows=block.rows.set_column(at, "id", codes))
+
+
+def _first_people(block: ListBlock) -> Recurrence:
+    """Return the people of the first of two tables."""
+    ids = block.rows.column("id").to_numpy(zero_copy_only=False)
+    return Recurrence.of(ids[block.rows.column(SIDE).to_numpy() == 0])
 
 
 class _SmallestKeys:

@@ -118,7 +118,8 @@ class SumsKeywords(ColumnKeywords, DecisionKeywords, ReferenceKeywords, OrderKey
         set, a relation of the same connection, a database with the same ``table``, a frame, or data
         in memory. Lists that one source lacks are counted; no common list is an error.
     id : str or array-like, optional
-        The column of people's ids, which match the people of ``against`` within a list.
+        The column of people's ids, which tell who recurs, and match the people of ``against``
+        within a list. Without it every row is taken to be another person.
     random_state : int, Generator, RandomState or None
         Seed of the relabellings.
     like : ListSums, optional
@@ -405,8 +406,6 @@ def _compared_with(
     named = [name for name in ("against", "against_score") if given[name] is not None]
     if len(named) > 1:
         raise DataError("against_score must be omitted beside against, which has a score")
-    if given["id"] is not None and "against" not in named:
-        raise DataError("id must be omitted without against, whose people it matches")
     if like is not None and like.paired != bool(named):
         words = f"{named[0]} must be omitted" if named else "against or against_score must be given"
         raise DataError(f"{words} beside like, whose plan is used")

@@ -572,7 +572,9 @@ def lead_statements(claims: Sequence[Claim]) -> tuple[list[Statement], list[Stat
 def _no_finding(undecided: Sequence[Claim], claims: Sequence[Claim]) -> list[Statement]:
     if not undecided:
         ids = tuple(claim.id for claim in claims)
-        return [Statement("This report tests no difference between groups.", ids)]
+        reasons = {claim.reason for claim in claims if claim.reason}
+        why = f": {reasons.pop()}" if len(reasons) == 1 else ""
+        return [Statement(f"This report tests no difference between groups{why}.", ids)]
     ids = tuple(claim.id for claim in undecided)
     share = level_words(1.0 - undecided[0].level)
     text = f"No difference between groups is a finding at the {share} level of the whole report."

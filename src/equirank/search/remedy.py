@@ -7,6 +7,7 @@ import numpy as np
 
 from ..auditing.audit import audit
 from ..auditing.audit_plan import shown_names
+from ..auditing.notes import people_remarks, untested_words
 from ..core.data import RankingData
 from ..core.errors import DataError
 from ..core.evaluate import RESAMPLING
@@ -14,6 +15,7 @@ from ..core.keywords import shared_keywords
 from ..core.params import Flag, Number, Optional, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
+from ..core.recurrence import Recurrence
 from ..core.registry import find
 from ..core.sums_plan import choose_ks
 from ..engines.given_ranking import as_ranking, decision_rule
@@ -148,7 +150,12 @@ def remedy(
     seed = as_seed(random_state)
     ks = choose_ks(k, float(np.median(np.diff(ranking.data.offsets))))
     chosen = Selection.by_rule(rule, ranking)
-    notes: list[str] = []
+    people = None if ranking.data.ids is None else Recurrence.of(ranking.data.ids)
+    sizes = ranking.data.n_rows, ranking.data.n_queries
+    untested = untested_words(people, *sizes)
+    notes = [f"Nothing is tested, and no number has an interval: {untested}."] if untested else []
+    if target is None and untested:
+        raise DataError(f"target must be given, since the audit tests nothing: {untested}")
     if target is None:
         way = {"k": list(ks)} if chosen is None else {"quota": rule.quota, "cutoff": rule.cutoff}
         target, claim = _largest_finding(ranking, way, level, seed)
@@ -159,6 +166,7 @@ def remedy(
                 "Findings about one attribute were looked at. A group of two attributes together "
                 f'is named by a target, such as "{example}".'
             )
+    notes += people_remarks(people, *sizes, untested)
     wanted = read_target(target, ranking, ks, seed, chosen)
     model = None
     if hasattr(score, "predict") or callable(score):
@@ -170,8 +178,9 @@ def remedy(
     )  # fmt: skip
     top = chosen or Selection.top(ranking.data.n_queries, ks[0])
     search = RemedySearch(
-        ranking, wanted, top, level, n_boot, seed, shown_names(shown or {}, ranking.data.sensitive)
-    )
+        ranking, wanted, top, level, 0 if untested else n_boot, seed,
+        shown_names(shown or {}, ranking.data.sensitive),
+    )  # fmt: skip
     more = None
     if calibration is not None:
         if data is None:
@@ -183,6 +192,9 @@ def remedy(
             raise DataError("calibration must be other lists than data, got the same")
         same = wanted.on_other(lists, Selection.by_rule(rule, lists))
         more = Calibration(lists, same, delta)
+        if untested:
+            more = None
+            notes.append("Nothing is promised for new lists, since people recur.")
     return search.run(blind_only, score_error, model, notes, provenance, heading["title"], more)
 
 
