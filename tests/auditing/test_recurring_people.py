@@ -238,3 +238,16 @@ def test_remedies_without_ids_say_what_they_assume():
     found = remedy(columns, "sex=f selected at 5 >= 0.9", **names, n_boot=49)
     assert NO_IDS in found.notes
     assert not np.isnan(found.before.low)
+
+
+def test_a_remedy_promises_nothing_if_people_of_other_lists_recur():
+    columns, other = fresh(lists()), lists(seed=1)
+    target, ways = "sex=f selected at 5 >= 0.9", NAMES | {"n_boot": 49}
+    note = "Nothing is promised for new lists, since people recur."
+    for calibration in (other, fresh(other)):  # they recur there; they are in both
+        found = remedy(columns, target, **ways, calibration=calibration)
+        assert note in found.notes
+    other = fresh(other)
+    found = remedy(columns, target, **ways, calibration=other | {"id": other["id"] + 1000})
+    assert note not in found.notes
+    assert not np.isnan(found.before.low)

@@ -86,7 +86,6 @@ def _imports(recipe: Recipe) -> list[str]:
     by_row = _paired_by_row(recipe)
     return [
         *(["from dataclasses import replace", ""] if lowest or by_row else []),
-        *(["import numpy as np", ""] if by_row else []),
         "from equirank import audit",
         "from equirank.io import read_file",
         *([f"from equirank.rerankers import {', '.join(methods)}"] if methods else []),
@@ -124,9 +123,8 @@ def _compared(recipe: Recipe, name: str) -> list[str]:
     table = RecipeRun(recipe, name).other_table()
     lines = _reading("other", recipe, table, recipe.against.get("name", name))
     if _paired_by_row(recipe):
-        for each in ("data", "other"):
-            rows = f"np.arange({each}.n_rows) if {each}.rows is None else {each}.rows"
-            lines.append(f"{each} = replace({each}, ids={rows})  # people are paired by row")
+        same = "replace(other, offsets=data.offsets, qids=data.qids)"
+        lines.append(f"other = {same}  # people are paired by row")
     return lines
 
 

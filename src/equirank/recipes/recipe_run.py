@@ -246,10 +246,7 @@ class RecipeRun:
         data, other = self.data, self.other
         if other is None or "name" in self.recipe.against or data.ids is not None:
             return data, other
-        rows = [
-            np.arange(each.n_rows) if each.rows is None else each.rows for each in (data, other)
-        ]
-        return replace(data, ids=rows[0]), replace(other, ids=rows[1])
+        return data, replace(other, offsets=data.offsets, qids=data.qids)
 
     @property
     def name(self) -> str:

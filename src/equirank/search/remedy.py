@@ -191,11 +191,19 @@ def remedy(
         if lists.data.fingerprint() == ranking.data.fingerprint():
             raise DataError("calibration must be other lists than data, got the same")
         same = wanted.on_other(lists, Selection.by_rule(rule, lists))
-        more = Calibration(lists, same, delta)
-        if untested:
-            more = None
+        if untested or _recur(people, lists.data.ids):
             notes.append("Nothing is promised for new lists, since people recur.")
+        else:
+            more = Calibration(lists, same, delta)
     return search.run(blind_only, score_error, model, notes, provenance, heading["title"], more)
+
+
+def _recur(people: Recurrence | None, ids: np.ndarray | None) -> bool:
+    """Return whether too many people recur in lists with these ids, or in them and other lists."""
+    if ids is None:
+        return False
+    others = Recurrence.of(ids)
+    return others.breaks_tests or (people is not None and (people + others).breaks_tests)
 
 
 def _largest_finding(

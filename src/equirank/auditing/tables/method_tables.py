@@ -171,10 +171,11 @@ PROCEDURES = (
     (
         "Tests of statements",
         "labels of whole people are shuffled within lists; Z = (T - mean) / deviation over all "
-        "shuffles; corrected p = share of shuffles whose largest |Z| of the report is at least as "
-        "large, step by step",
-        "If groups were irrelevant to the order, a report would contain a finding with a "
-        "probability of at most 5%, whatever its number of attributes, groups and cutoffs.",
+        "shuffles; corrected p = share of shuffles whose largest |Z| of claims of one kind is at "
+        "least as large, step by step, times the number of kinds",
+        "If groups were irrelevant to the order, and everybody appeared once, a report would "
+        "contain a finding with a probability of at most 5%, whatever its number of attributes, "
+        "groups and cutoffs.",
         "Westfall and Young, Resampling-based multiple testing, 1993.",
     ),
     (
