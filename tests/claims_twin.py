@@ -272,7 +272,7 @@ class Twin:
     def claims(self):
         """The claims as dictionaries, with their corrected p-values."""
         file = self.file
-        columns = columns_of(file, file.score, self.ks, self.known)
+        self.columns = columns = columns_of(file, file.score, self.ks, self.known)
         blocks = [self.block_one(columns), self.block_two(columns)]
         if file.before is not None:
             blocks.append(self.block_three(columns))
@@ -390,6 +390,11 @@ class Twin:
 
     def selected(self, g, found, drawn, j, k):
         n1, n2 = found.n1, found.n2
+        sides, top = self.parts[g][2], self.columns[f"top {k}"]
+        smaller = min((sides == 1).sum(), (sides == 0).sum())
+        if smaller * top[sides >= 0].mean() < 5:
+            return self.claim("selected", g, found, drawn, j, scope={"k": k}, estimate=NAN,
+                              untested=True)  # fmt: skip
         a = found.parts[:, j] + found.expected[:, j]
         b = found.expected[:, j] * (n1 + n2) / n1 - a
         x, y = a * n2 / (n1 + n2), b * n1 / (n1 + n2)

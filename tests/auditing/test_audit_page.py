@@ -167,6 +167,37 @@ def test_what_was_not_measured_is_left_out_or_said():
     assert "before.csv" not in words
 
 
+def test_the_reference_of_impact_ratios_is_what_the_page_says(page):
+    words = " ".join(page.text.split())
+    assert (
+        "divided by that of the reference, the group with the highest rate of those that are not "
+        "small. A group has no ratio if fewer than 5 of it would be selected at the overall rate."
+    ) in words
+    assert "selected most often" not in words
+    assert "selection rate / rate of the reference" in page.scripts[0] + "".join(page.scripts)
+
+
+def test_blind_spots_and_the_sentence_below_them_agree(page, result):
+    rows = list(result.tables["blind_spots"])
+    assert [row for row in rows if row["property"] == "biased ground truth" and row["detects"]]
+    words = " ".join(page.text.split())
+    assert (
+        "A metric that detects biased ground truth shows that the group ranks lower, not that "
+        "relevance is the reason: no metric shows who is missing from the lists, whether the "
+        "recorded relevance is itself unfair, or what causes a gap."
+    ) in words
+
+
+def test_ratios_are_not_drawn_where_nobody_is_compared():
+    audited = sample_audit({"sex": ["f", "m"]}, n_queries=3)
+    assert "Impact ratios." in render(audited)
+    columns = audited.tables["selection"].to_dict()
+    columns["impact_ratio"] = [float("nan")] * len(columns["impact_ratio"])
+    audited.tables["selection"] = Table(columns)
+    assert "Impact ratios." not in render(audited)
+    assert "Selection rates." in render(audited)
+
+
 def test_kept_lists_are_counted():
     many = sample_audit({"sex": ["f", "m"]}, n_queries=9, against=False)
     many.facts |= {"drilldown_kept": 9, "drilldown_total": 12_345}

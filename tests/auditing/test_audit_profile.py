@@ -103,4 +103,23 @@ def test_the_page_states_the_text_and_escapes_groups(tmp_path):
     section = section[: section.index("</section>")]
     assert "New York City Local Law 144" in section
     assert "<b>x</b>" not in section
-    assert "The data have no column for: race/ethnicity." in section
+    assert "the profile finds none for race/ethnicity (known as" in section
+
+
+def test_a_profile_says_which_audited_column_it_does_not_know():
+    rng = np.random.default_rng(0)
+    table = {
+        "Gender": rng.choice(["f", "m"], 60), "race": rng.choice(["x", "y"], 60),
+        "age_years": rng.choice(["<40", "40+"], 60), "score": rng.random(60),
+    }  # fmt: skip
+    given = {"score": "score", "sensitive": ["race", "age_years"]}
+    told = audit(table, **given, k=20, profile="credit", **QUICK).facts["profile"]["lacking"]
+    assert told == (
+        "Among the audited columns (race and age_years), the profile finds none for sex (known as "
+        "sex, gender or applicant sex), age (known as age, age group, age category or applicant "
+        "age) or marital status (known as marital status or marital): audit such a column under "
+        "one of these names."
+    )
+    given["sensitive"] = ["Gender", "race"]
+    known = audit(table, **given, k=20, profile="ugesp", **QUICK).facts["profile"]
+    assert (known["absent"], known["lacking"]) == ([], "")

@@ -265,11 +265,11 @@ def test_a_change_that_was_not_tested_says_why():
 def test_an_infinite_end_is_written_and_read_back():
     """A group of whom one is in the top k: resamples without that list have no ratio."""
     rng = np.random.default_rng(0)
-    sex = np.full((25, 12), "m", dtype=object)
-    score = rng.random((25, 12))
+    sex = np.full((32, 12), "m", dtype=object)
+    score = rng.random((32, 12))
     sex[:, 0], score[:, 0], score[0, 0] = "f", 0.1 * score[:, 0], 2.0
     result = audit(
-        score=score.ravel(), query=np.repeat(range(25), 12), sensitive={"sex": sex.ravel()},
+        score=score.ravel(), query=np.repeat(range(32), 12), sensitive={"sex": sex.ravel()},
         k=2, n_boot=200, n_permutations=199,
     )  # fmt: skip
     selected = next(claim for claim in result.claims if claim.quantity == "selected")

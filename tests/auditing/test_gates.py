@@ -280,7 +280,7 @@ def test_many_comparisons_need_many_draws():
     rng = np.random.default_rng(0)
     given = {"score": rng.random(200), "sensitive": {"g": [f"g{i % 10}" for i in range(200)]}}
     gates = [f"any g selected < 0.{i}" for i in range(1, 8)]
-    options = {"k": 20, "n_boot": 20, "n_permutations": 999}
+    options = {"k": 100, "n_boot": 20, "n_permutations": 999}
     result = audit(**given, **options)
     with pytest.raises(DataError, match="70 comparisons in gates need at least 2799 permutations"):
         result.fails(gates)

@@ -356,3 +356,24 @@ def test_a_column_of_names_is_refused_unless_allowed(tmp_path):
     assert "got 21 different values in 21 rows" in fails(*words)
     assert "--max-groups 21" in fails(*words, "--max-groups", 20)
     assert run(*words, "--max-groups", 21).exit_code == 0
+
+
+def test_small_groups_third_values_totals_and_copies_are_printed(tmp_path):
+    rows = [f"{q},{'fm'[i % 2]},{100 * q + i},{'yes' if i < 4 else 'Pending' if i == 5 else 'no'}"
+            for q in range(2) for i in range(10)]  # fmt: skip
+    path = tmp_path / "people.csv"
+    path.write_text("\n".join(["qid,sex,score,hired", *rows, rows[0], "Summe,,999,", ""]))
+    quick = ("--sensitive", "sex", "--n-boot", "0")
+    done = run(str(path), *quick, "--selected", "hired", "--yes", "yes")
+    assert done.exit_code == 0
+    for line in (
+        'note: Counted as no in the decision ("hired"): "Pending" (2); leave cells blank where '
+        "nothing was decided.",
+        "Warning: A row of totals seems to be among the people, in row 22 of people.csv, not "
+        'counting the header (list "Summe"): leave it out of the data if it is one.',
+        "note: 1 row of 22 is equal to an earlier row of the same list in all columns that were "
+        "read: it is a copy, or a person whom an id would tell apart. Nothing was removed.",
+    ):
+        assert line in done.stdout.splitlines()
+    done = run(str(path), *quick, "--k", "3")
+    assert 'note: Groups "f" and "m" (sex) are too small for a reliable' in done.stdout

@@ -5,7 +5,7 @@ import pytest
 
 from equirank import DataError, as_ranking_data
 from equirank.core.outcomes import DecisionRule, decision_words, yes_or_no
-from equirank.core.source import Source
+from equirank.core.source import IN_MEMORY, Source
 
 
 def made(**outcomes):
@@ -55,6 +55,9 @@ def test_another_word_is_told_with_its_row():
         decided(data, selected="hired")
     object.__setattr__(data, "source", Source("people.csv", "", 4))
     with pytest.raises(DataError, match=r"in row 3 of people\.csv, not counting the header"):
+        decided(data, selected="hired")
+    object.__setattr__(data, "source", Source(IN_MEMORY, "", 4))
+    with pytest.raises(DataError, match=r"in row 2; name the values"):
         decided(data, selected="hired")
     with pytest.raises(DataError, match=r"\('hired'\), got 'hird'; did you mean"):
         decided(data, selected="hird")

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from equirank import as_ranking_data
 from equirank.core import recurrence
-from equirank.core.recurrence import Recurrence
+from equirank.core.recurrence import Recurrence, n_copies, rows_of_totals
 
 IDS = st.lists(st.integers(0, 12) | st.sampled_from(["7", "a", "", None]), max_size=40)
 
@@ -86,3 +87,56 @@ def test_tests_are_broken_by_more_than_one_in_a_hundred(recurring, breaks):
     found = Recurrence.of(ids)
     assert found.share == recurring / 100
     assert found.breaks_tests is breaks
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("left_out", ["", "qid", "score", "ids", "X", "hired", "sex"])
+def test_copies_are_rows_that_are_equal_in_everything(seed, left_out):
+    rng = np.random.default_rng(seed)
+    n = 300
+    columns = {
+        "qid": rng.integers(0, 3, n), "score": rng.integers(0, 3, n).astype(float),
+        "ids": objects(rng.choice(["a", "b", None], n)), "X": rng.integers(0, 2, (n, 2)),
+        "hired": objects(rng.choice(["yes", "no", float("nan"), None], n)),
+        "sex": rng.choice(["f", "m"], n),
+    }  # fmt: skip
+    if left_out:
+        del columns[left_out]
+    parts = [
+        ["" if each is None or each != each else each for each in values.tolist()]
+        if values.ndim == 1
+        else [tuple(row) for row in values]
+        for values in columns.values()
+    ]
+    used = {name: columns[name] for name in ("qid", "score", "ids", "X") if name in columns}
+    data = as_ranking_data(
+        **used,
+        y=None if "score" in used else np.zeros(n),
+        sensitive_features={"sex": columns["sex"]} if "sex" in columns else None,
+        outcomes={"hired": columns["hired"]} if "hired" in columns else None,
+    )
+    assert n_copies(data) == n - len(set(zip(*parts, strict=True)))
+
+
+def test_copies_of_sparse_rows_are_counted():
+    sparse = pytest.importorskip("scipy.sparse")
+    rows = np.array([[1.0, 0.0], [0.0, 2.0], [1.0, 0.0], [0.0, 0.0]])
+    data = as_ranking_data(sparse.csr_array(rows), [0, 0, 0, 0])
+    assert n_copies(data) == 1
+
+
+def test_rows_of_totals_by_hand():
+    score = [3.0, 2.0, 2.0, 7.0]
+    data = as_ranking_data(score=score, sensitive_features={"sex": ["f", "m", "m", "Total"]})
+    assert rows_of_totals(data) == [(3, 'sex "Total"')]
+    # a list or a group of several people may be called so, and a short list is no sum
+    data = as_ranking_data(
+        score=score, qid=["Total", "Total", "a", "a"], sensitive_features=["Sum", "Sum", "f", "f"]
+    )
+    assert rows_of_totals(data) == []
+    # the last row as given is stored first
+    tens = [*range(1, 11), 55]
+    data = as_ranking_data(score=tens, qid=["b", *"aaaaaaaaa", "b"])
+    (row, why) = rows_of_totals(data)[0]
+    assert (data.score[row], why) == (55, "its score is the sum of all others, 55")
+    assert rows_of_totals(as_ranking_data(score=tens[::-1])) == []

@@ -101,6 +101,26 @@ def test_a_picture_is_valid_named_and_holds_the_rows_of_its_table(result, name, 
     assert "NaN" not in svg
 
 
+def test_impact_ratios_have_an_axis_of_the_reference_and_no_group_without_a_ratio():
+    few = sample_audit({"school": ["a", "b", "c", "d"]}, n_queries=2)
+    columns = few.tables["selection"].to_dict()
+    columns["impact_ratio"] = [
+        math.nan if group == "b" else ratio
+        for group, ratio in zip(columns["group"], columns["impact_ratio"], strict=True)
+    ]
+    few.tables["selection"] = Table(columns)
+    text = json.dumps(plots.impact_ratios(few).to_dict())
+    assert '"selection rate / rate of the reference"' in text
+    assert "highest" not in text
+    drawn_groups = {
+        row["group"]
+        for values in drawn(plots.impact_ratios(few).to_dict())
+        for row in values
+        if isinstance(row, dict) and "group" in row
+    }
+    assert drawn_groups == {"a", "c"}  # d is the reference
+
+
 def test_the_first_attribute_is_the_default_and_another_name_is_refused(result):
     assert plots.exposure(result).to_dict() == plots.exposure(result, "sex").to_dict()
     with pytest.raises(DataError, match=r"'sex', 'age_group', .* got 'height'"):

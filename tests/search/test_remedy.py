@@ -1,6 +1,7 @@
 """Remedies against enumeration, against audits, and what is said where nothing helps."""
 
 import json
+from dataclasses import replace
 from itertools import combinations, permutations
 
 import numpy as np
@@ -40,7 +41,7 @@ def ndcg(score, order, k):
 # --- values: the audit is the slow twin ---
 
 
-@pytest.mark.parametrize("sizes", [[30] * 24, [12, 20, 16]])
+@pytest.mark.parametrize("sizes", [[30] * 24, [12, 20, 16, 14, 13]])
 def test_values_and_intervals_are_those_of_an_audit(sizes):
     data = people(3, sizes, shift=0.6)
     result = audit(data, k=3, n_permutations=19, cross=False)
@@ -393,6 +394,28 @@ def test_rows_are_ordered_by_price_and_say_whether_groups_are_used(result):
     assert {each["uses_group"] for each in document["remedies"]} == {"blind", "aware"}
     assert document["target"]["text"] == SELECTED
     assert len(result.table) == len(result.remedies)
+
+
+def test_sentences_about_the_cheapest_follow_the_table(result):
+    cutoff = result.find("Cutoff")
+    kept = [e for e in result.reached if e.uses_group == "blind" and e.keeps_number]
+    assert cutoff.reached
+    assert cutoff.loss.value < kept[0].loss.value
+    cheapest = next(each for each in result.sentences if kept[0].name in each)
+    assert cheapest.startswith(
+        "The cheapest that reaches it without using groups to decide and selects as many people as "
+        f"before is {kept[0].name}: "
+    )
+    at = result.sentences.index(cheapest)
+    assert result.sentences[at + 1] == (
+        "Cutoff reaches it with another number of people selected: "
+        f"{cutoff.target.value:.3f}, with a loss of 0 in {result.quality_name}. {cutoff.sentence}"
+    )
+    alone = replace(result, remedies=[e for e in result.remedies if e not in kept])
+    assert any(
+        each.endswith("without using groups to decide and selects as many people as before.")
+        for each in alone.sentences
+    )
 
 
 def test_an_order_is_applied_to_everyone_once(result):

@@ -6,7 +6,7 @@ from math import isnan
 from typing import Any
 
 from .. import plots
-from ..plots.group_charts import drawn_claims
+from ..plots.group_charts import drawn_claims, with_ratio
 from ..plots.theme import MOST_GROUPS, colours, group_scale, shorten
 from ..reports.claims import lead_statements
 from ..reports.number_words import percent
@@ -147,7 +147,8 @@ def _charts(result: Any) -> Iterator[tuple[str, dict[str, Any]]]:
         yield "claims", chart_for_page(plots.findings(result))
     for index, entry in enumerate(_attributes(result)):
         for key, function, table in CHARTS:
-            if _rows(result.tables[table], entry["name"]):
+            rows = [row for row in result.tables[table] if row["attribute"] == entry["name"]]
+            if with_ratio(rows) if key == "ratios" else rows:
                 draw: Callable[..., Any] = getattr(plots, function)
                 yield f"{key}-{index}", chart_for_page(draw(result, entry["name"]))
     if _rows(result.tables["comparison"], ""):

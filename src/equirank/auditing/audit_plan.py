@@ -19,7 +19,11 @@ from ..core.sums_plan import TIMES, choose_ks, choose_step
 from ..kernels.column_names import TOTAL_COLUMNS
 from ..metrics import NDCG
 
-__all__ = ["TIMES", "Audited", "Plan", "make_plan", "shown_names"]
+__all__ = ["SMALL_SELECTED", "TIMES", "Audited", "Plan", "make_plan", "shown_names"]
+
+
+#: A group is too small to be compared if fewer are in the top k at the rate of all people.
+SMALL_SELECTED = 5.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +112,11 @@ class Plan:
         return self if self.rows is None else self.rows
 
     @property
+    def given_rows(self) -> RankingData | None:
+        """The rows as they were given; None if sums are audited without them."""
+        return self.of_rows.data if self.of_rows.sums is None else None
+
+    @property
     def sampled(self) -> bool:
         """Whether the rows are those of a sample of lists."""
         return self.of_rows.data.n_queries < self.n_queries
@@ -169,6 +178,27 @@ class Plan:
             return np.asarray(totals.sum(axis=0))
         known, selected = each.attribute.known, self.decisions[at].selected
         return np.bincount(each.attribute.codes[known], selected[known], each.n_groups)
+
+    def expected_in_top(self, each: Audited, at: int) -> np.ndarray:
+        """Return how many people of each group a decision selects at the rate of all people."""
+        people = self.group_sizes(each)
+        rate = self.selected_by_group(each, at).sum() / max(people.sum(), 1)
+        return np.asarray(people * rate)
+
+    def not_compared(self, each: Audited, at: int) -> np.ndarray:
+        """Return which groups have no ratio of rates in a top k, since a side of it is too small.
+
+        Fewer than 5 people of that side would be selected at the rate of all people.
+        """
+        if "k" not in self.decisions[at].scope:
+            return np.zeros(each.n_groups, dtype=bool)
+        expected = self.expected_in_top(each, at)
+        if not self.group_sizes(each).any():  # bounds are all that is known
+            return np.zeros(each.n_groups, dtype=bool)
+        others = expected.sum() - expected
+        if each.reference is not None:
+            others = np.full(each.n_groups, expected[each.reference])
+        return np.asarray(np.minimum(expected, others) < SMALL_SELECTED)
 
     def n_unknown(self, each: Audited) -> int:
         """Return the number of people whose label of an attribute is unknown."""

@@ -62,7 +62,7 @@ def finish(blocks: Sequence[list[Tested]], plan: Plan) -> list[Claim]:
             claim = replace(
                 each.claim,
                 p=float(own[at]) if np.isnan(each.exact) else each.exact,
-                p_family=min(1.0, present * float(family[at])),
+                p_family=float(np.minimum(1.0, present * family[at])),
                 threshold=1.0 - plan.level,
                 detectable=factor * each.deviation if np.isfinite(factor) else float("nan"),
             )

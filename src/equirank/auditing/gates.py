@@ -290,7 +290,8 @@ def judge(
         if isinstance(gate, GroupGate)
     }
     metrics = {gate: rows(gate.metric) for gate in gates if isinstance(gate, MetricGate)}
-    m = sum(map(len, groups.values())) + sum(map(len, metrics.values()))
+    m = sum(not isnan(one.estimate) for found in groups.values() for one in found)
+    m += sum(map(len, metrics.values()))
     m += sum(isinstance(gate, AnyFinding) for gate in gates)
     draws = facts["n_permutations"]
     tested = next((gate for gate in gates if _needs_test(gate)), None)
@@ -483,8 +484,9 @@ def _comparisons(
         one = refused[0]
         raise DataError(f"gate {gate.text!r} cannot be evaluated for {one.name}: {one.refused}")
     if gate.group and isnan(found[0].estimate):
-        raise DataError(f"gate {gate.text!r} cannot be evaluated: {gate.quantity} is undefined")
-    return [each for each in found if not isnan(each.estimate)]
+        why = found[0].reason or f"{gate.quantity} is undefined"
+        raise DataError(f"gate {gate.text!r} cannot be evaluated for {found[0].name}: {why}")
+    return found
 
 
 def _scopes_of(gate: GroupGate, facts: dict[str, Any]) -> list[dict[str, Any]]:
@@ -637,7 +639,10 @@ def _judge_groups(gate: GroupGate, found: list[Compared], level: float) -> Outco
     fired: list[str] = []
     remarks: list[str] = []
     for one in found:
-        if gate.part:
+        if isnan(one.estimate):
+            why = one.reason or f"{gate.quantity} is undefined"
+            remarks.append(f"gate {gate.text!r} cannot be evaluated for {one.name}: {why}")
+        elif gate.part:
             if SIGNS[gate.sign](one.estimate, gate.limit):
                 fired.append(
                     f"{gate.text}: {gate.part} of {gate.quantity} of {one.name} is "

@@ -10,7 +10,7 @@ from ..core.shuffles import Shuffled, bootstrap_t, own_p
 from ..reports.claims import Claim, effect_size
 from ..statistics import exact_over_lists
 from ..statistics.score_gaps import ScoreGap, score_gap
-from .audit_plan import Plan
+from .audit_plan import SMALL_SELECTED, Plan
 from .claim_intervals import (
     FEWEST_LISTS,
     Ends,
@@ -35,6 +35,7 @@ __all__ = [
     "score_claims",
     "selected_claim",
     "tested",
+    "too_small",
 ]
 
 
@@ -250,7 +251,24 @@ def selected_claim(
     """Return the claim about who is selected, from value ``j`` of a group."""
     claim = first_claim(plan, partition, shuffled.found, g, "selected", shuffled.sizes)
     claim = replace(claim, scope={**decision.scope, **claim.scope})
+    small = too_small(plan, partition, plan.decisions.index(decision))
+    if small:
+        claim = replace(claim, reason=claim.reason or small)
+        return Tested(claim, float("nan"), shuffled.found.draws[:, g, j], float("nan"))
     return _rates(plan, claim, shuffled.found, g, j, decision.name)
+
+
+def too_small(plan: Plan, partition: Partition, at: int) -> str:
+    """Return why rates in a top k are not compared; empty if they are."""
+    each, code = partition.audited, partition.code
+    if not plan.not_compared(each, at)[code]:
+        return ""
+    own = plan.expected_in_top(each, at)[code] < SMALL_SELECTED
+    who = "them" if own else "everyone else" if each.reference is None else "the reference"
+    return (
+        f"at the rate of all people, fewer than {SMALL_SELECTED:g} of {who} would be in the "
+        f"{plan.decisions[at].name}"
+    )
 
 
 def score_claims(

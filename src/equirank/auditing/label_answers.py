@@ -1,7 +1,7 @@
 """What labels of an audit are known, and the columns that unknown labels could change."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ from ..core.attribute import Attribute
 from ..core.labels import MISSING
 from ..core.order_values import expected_positions, list_shares
 from ..kernels.segments import divide
+from ..statistics.corrected_labels import CorrectedEstimate
 from ..statistics.label_model import LabelModel, label_model, position_bands
 from .audit_plan import Audited, Plan
 
@@ -22,6 +23,7 @@ __all__ = [
     "label_sides",
     "labels_of",
     "residual_bands",
+    "with_reason",
     "within_cells",
 ]
 
@@ -206,6 +208,17 @@ def label_columns(plan: Plan) -> Iterator[LabelColumn]:
         yield LabelColumn(f"rate, {each.name}", selected, "mean", "people", each.among)
         name = f"impact_ratio, {each.name}"
         yield LabelColumn(name, selected, "ratio", "people", each.among, within=True)
+
+
+def with_reason(found: CorrectedEstimate, measure: str) -> CorrectedEstimate:
+    """Return a corrected estimate that says which number a ratio or difference may divide by 0."""
+    words = {
+        "ratio": "so few of everyone else are selected that their rate could be 0",
+        "difference": "the group, or everyone else, could have nobody in these lists",
+    }
+    if found.method != "fieller" or not found.reason or measure not in words:
+        return found
+    return replace(found, reason=words[measure])
 
 
 def label_sides(plan: Plan, each: Audited, code: int) -> np.ndarray:

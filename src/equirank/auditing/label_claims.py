@@ -30,6 +30,7 @@ from .label_answers import (
     labels_of,
     plan_positions,
     residual_bands,
+    with_reason,
     within_cells,
 )
 from .people import People, Values, find_people, known_codes, make_values
@@ -254,6 +255,7 @@ class _Answers:
             labels.model, labels.code, values, measure=column.measure, average=average,
             reference=labels.reference, **options,
         )  # fmt: skip
+        corrected = with_reason(corrected, column.measure)
         parity = check_parity(labels.model, labels.code, values, **options)
         side = label_sides(plan, each, code)[labels.rows]
         if labels.reference is not None:

@@ -5,19 +5,21 @@ from typing import Any
 
 import numpy as np
 
+from ..core.data import RankingData
 from ..core.environment import library_version
 from ..core.list_sums import ListSums
-from ..core.outcomes import Decision
-from ..core.recurrence import Recurrence
+from ..core.outcomes import Decision, where
+from ..core.recurrence import Recurrence, n_copies, rows_of_totals
 from ..core.sums_plan import MOST_PAIRED, MOST_PREFIXED
 from ..core.table import Table
 from ..kernels.column_names import TOTAL_COLUMNS
 from ..reports.claims import Claim
 from ..reports.number_words import joined, number, percent, plain_column, quoted
-from .audit_plan import Audited, Plan
+from .audit_plan import SMALL_SELECTED, Audited, Plan
 from .measured import Measured
+from .tables.decision_tables import UNEVEN
 from .tables.gap_tables import MOST_QUERIES
-from .tables.group_tables import POWER, SMALL_SELECTED, SMALL_SHARE
+from .tables.group_tables import POWER, SMALL_SHARE
 from .tables.position_tables import BAND_ALPHA, LISTS_SHOWN, MOST_GROUPS
 from .tables.shape_tables import MOST_LISTS
 
@@ -39,6 +41,9 @@ __all__ = [
 
 #: A warning is given if ties decide at least this share of the top k.
 MANY_TIES = 0.2
+
+#: Most values of a decision that a note names.
+MOST_VALUES = 6
 
 Notes = Iterable[tuple[str, str]]
 
@@ -63,7 +68,7 @@ def make_notes(
             *_unknown(facts, tables),
             *_skipped(tables, facts),
             *_absent(claims, facts),
-            *_small(tables),
+            *_small(measured.plan),
             *_sample(facts),
             *_limited(measured, facts),
             *_sampled(facts, claims),
@@ -101,12 +106,40 @@ NO_IDS = "The data have no ids of people, so every row is taken to be another pe
 
 def _recurring(plan: Plan) -> Notes:
     """State who has several rows, and what is assumed about rows without an id."""
-    for text in people_remarks(plan.recurrence, plan.n_rows, plan.n_queries, plan.untested):
+    rows, sizes = plan.given_rows, (plan.n_rows, plan.n_queries)
+    if rows is not None and rows.ids is None and plan.recurrence is not None:
+        rows = None  # sums keep rows without their ids
+    copies = 0 if rows is None else n_copies(rows)
+    for text in people_remarks(plan.recurrence, *sizes, plan.untested, copies):
         yield "people", text
+    if rows is not None:
+        yield from _totals(rows)
+
+
+def _totals(rows: RankingData) -> Notes:
+    """Warn of rows that look like totals."""
+    found = rows_of_totals(rows)
+    if not found:
+        return
+    at, why = found[0]
+    place = f"{where(rows, at)} ({why})"
+    if len(found) == 1:
+        text = f"A row of totals seems to be among the people, {place}: leave it out of the data "
+        yield "warning", f"{text}if it is one."
+        return
+    yield (
+        "warning",
+        f"{number(len(found))} rows of totals seem to be among the people, the first {place}: "
+        "leave them out of the data if they are.",
+    )
 
 
 def people_remarks(
-    people: Recurrence | None, n_rows: int, n_lists: int, untested: str = ""
+    people: Recurrence | None,
+    n_rows: int,
+    n_lists: int,
+    untested: str = "",
+    copies: int = 0,
 ) -> Iterator[str]:
     """Yield sentences on who has several rows, and on rows without an id.
 
@@ -118,14 +151,20 @@ def people_remarks(
         Numbers of rows and lists.
     untested : str
         Why nothing is tested; empty if there are tests.
+    copies : int
+        Number of rows that are equal to an earlier one in everything that was read.
     """
+    repeated = 0 if people is None else n_rows - people.n_people
+    if copies:
+        yield _copies_words(copies, n_rows, people is not None, repeated if untested else 0)
     if people is None:
         yield NO_IDS
     elif untested:
-        yield (
-            "Ids must name people: if they name places in a list, such as row numbers, leave them "
-            "out or make them different in each list."
-        )
+        if copies != repeated:  # else copies are the whole reason
+            yield (
+                "Ids must name people: if they name places in a list, such as row numbers, leave "
+                "them out or make them different in each list."
+            )
     elif people.n_recurring:
         words = recurring_words(people, n_rows, n_lists)
         yield f"{words[:1].upper()}{words[1:]}; the tests take each row for another person."
@@ -133,6 +172,28 @@ def people_remarks(
         verb = "has" if people.unnamed == 1 else "have"
         rows = _number_of(people.unnamed, "rows")
         yield f"{rows} {verb} no id, and each is taken to be another person."
+
+
+def _copies_words(copies: int, n_rows: int, ids: bool, repeated: int) -> str:
+    """Return how many rows are copies; ``repeated`` rows break tests, some or all as copies."""
+    one = copies == 1
+    if not ids and 2 * copies >= n_rows:
+        return (
+            "Most rows are equal to another row of the same list in all columns that were read, so "
+            "copies of rows cannot be told from people."
+        )
+    text = (
+        f"{_number_of(copies, 'rows')} of {number(n_rows)} {'is' if one else 'are'} equal to an "
+        "earlier row of the same list in all columns that were read"
+    )
+    if not ids:
+        they = "it is a copy, or a person" if one else "they are copies, or people"
+        return f"{text}: {they} whom an id would tell apart. Nothing was removed."
+    text += f" and {'counts' if one else 'count'} again. Nothing was removed."
+    if repeated:
+        why = "the reason" if copies == repeated else "one reason"
+        text += f" Such copies are {why} why people appear more than once."
+    return text
 
 
 def untested_words(people: Recurrence | None, n_rows: int, n_lists: int) -> str:
@@ -210,6 +271,16 @@ def _decided(facts: dict[str, Any]) -> Notes:
                 f"The decision ({each['name']}) is not recorded for "
                 f"{_number_of(each['undecided'], counted(facts))}; its rates leave them out.",
             )
+        if each["other"]:
+            values = [f'"{value}" ({number(many)})' for value, many in each["other"].items()]
+            if len(values) > MOST_VALUES:
+                values[MOST_VALUES:] = [f"{len(values) - MOST_VALUES} more"]
+            sample = " of a sample of the lists" if facts.get("sums", {}).get("sampled") else ""
+            yield (
+                "undecided",
+                f"Counted as no in the decision ({each['name']}){sample}: {joined(values)}; leave "
+                "cells blank where nothing was decided.",
+            )
 
 
 def people_and_rows(n_rows: int, n_people: int | None) -> str:
@@ -255,14 +326,15 @@ def _number_of(count: int, what: str) -> str:
 
 def _different_lists(tables: dict[str, Table]) -> Notes:
     """State where rates of all people together do not show what lists show."""
-    rows = [row for row in tables["decisions"] if row["note"].startswith("the groups are in diff")]
+    rows = [row for row in tables["decisions"] if row["note"] == UNEVEN]
     names = dict.fromkeys(f'"{row["group"]}" ({row["attribute"]})' for row in rows)
     if names:
         words = joined(list(names)[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
         yield (
             "strata",
-            f"People of {words} are in other lists than those they are compared with, so the ratio "
-            "of all people together differs from the ratio within lists, which is the one stated.",
+            f"People of {words} and those they are compared with are spread unevenly over the "
+            "lists, so the ratio of all people together differs from the ratio within lists, which "
+            "is the one stated.",
         )
 
 
@@ -349,12 +421,14 @@ def _absent(claims: Sequence[Claim], facts: dict[str, Any]) -> Notes:
             )
 
 
-def _small(tables: dict[str, Table]) -> Notes:
-    for k in dict.fromkeys(tables["selection"]["k"].tolist()):
-        small: dict[str, list[str]] = {}
-        for row in tables["selection"]:
-            if row["small_cell"] and row["k"] == k:
-                small.setdefault(row["attribute"], []).append(row["group"])
+def _small(plan: Plan) -> Notes:
+    """State which groups are too small to be compared in the top k."""
+    for at, decision in enumerate(plan.decisions):
+        k, small = decision.scope.get("k"), {}
+        for each in plan.audited if k is not None else ():
+            few = np.flatnonzero(plan.expected_in_top(each, at) < SMALL_SELECTED)
+            if len(few) and plan.group_sizes(each).any():
+                small[each.name] = [each.groups[code] for code in few]
         words = [f"{quoted(groups)} ({attribute})" for attribute, groups in small.items()]
         if words:
             one = sum(map(len, small.values())) == 1
@@ -500,7 +574,7 @@ PROPERTIES = {
     "noisy ranking": "less accurate positions for one group",
     "arbitrary treatment": "positions within a group that ignore merit",
     "class asymmetry": "a group moved down as a whole",
-    "biased ground truth": "recorded relevance that is itself distorted",
+    "biased ground truth": "a group ranked lower because its recorded relevance is distorted",
     "gerrymandering": "harm to one part of a group that another part offsets",
 }
 
@@ -593,6 +667,7 @@ def _decision(plan: Plan, decision: Decision) -> dict[str, Any]:
         "people": people,
         "selected": float(inside.sum()),
         "undecided": decision.undecided,
+        "other": decision.other,
     }
 
 
@@ -608,6 +683,7 @@ def _summed_decision(plan: Plan, sums: ListSums, decision: Decision) -> dict[str
         "people": plan.n_rows if some is None else some.n_people,
         "selected": round(float(selected), 6),
         "undecided": int(sums.sums["undecided"][at]),
+        "other": plan.of_rows.decisions[at].other,
     }
 
 

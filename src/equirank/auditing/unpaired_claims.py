@@ -19,7 +19,7 @@ from ..reports.claims import Claim, effect_size
 from .audit_plan import Plan
 from .claim_intervals import Ends
 from .claim_tests import Tested
-from .group_claims import direction_of
+from .group_claims import direction_of, too_small
 from .people import Partition, People, find_people, make_values
 from .shuffled_sets import shuffle_set
 from .summed_claims import SummedSet, summed_sets
@@ -110,6 +110,16 @@ def unpaired_blocks(plan: Plan, people: People, other: Plan) -> list[list[Tested
         g, quantity, at = key
         old = others.get(key)
         claim = _first(plan, people.partitions[g], quantity, at, new, old)
+        small = (
+            ""
+            if quantity != "selected"
+            else (
+                too_small(plan, people.partitions[g], at)
+                or too_small(other, theirs.partitions[g], at)
+            )
+        )
+        if small:
+            claim = replace(claim, estimate=float("nan"), reason=small)
         if old is None or claim.reason:
             few.append(_untested(claim))
         elif min(new.n_lists, old.n_lists) >= FEWEST_EFFECTS:

@@ -297,7 +297,16 @@ def _show(result: "AuditResult", out: str | None) -> None:
         if len(each["groups"]) <= MOST_GROUPS:
             _show_groups(result, each["name"])
     typer.echo()
-    kinds = ("people", "decision", "undecided", "unknown", "ties", "skipped", "not_measured")
+    kinds = (
+        "people",
+        "decision",
+        "undecided",
+        "unknown",
+        "small",
+        "ties",
+        "skipped",
+        "not_measured",
+    )
     for note in (note for note in result.notes if note["kind"] in kinds):
         _say(note["text"], "note: ")
     profile = facts["profile"]
@@ -306,8 +315,8 @@ def _show(result: "AuditResult", out: str | None) -> None:
         _say(
             f"The tables of profile {profile['id']} ({profile['title']}) are in {where}.", "note: "
         )
-        if profile["absent"]:
-            _say(f"The data have no column for: {', '.join(profile['absent'])}.", "note: ")
+        if profile["lacking"]:
+            _say(profile["lacking"], "note: ")
     if out is None:
         typer.echo("\nFor the full report with charts, add --out report.html")
     else:

@@ -8,7 +8,7 @@ import numpy as np
 
 from .errors import DataError
 
-__all__ = ["list_keys"]
+__all__ = ["list_keys", "mixed"]
 
 
 _STEP, _FIRST, _SECOND = (
@@ -38,9 +38,9 @@ def list_keys(labels: Any) -> np.ndarray:
     """
     array = labels if isinstance(labels, np.ndarray) else _as_array(labels)
     if array.dtype.kind in "iub":
-        return _mixed(array.astype(np.int64).view(np.uint64) + _STEP)
+        return mixed(array.astype(np.int64).view(np.uint64) + _STEP)
     if array.dtype.kind == "f" and (array == np.floor(array)).all():
-        return _mixed(array.astype(np.int64).view(np.uint64) + _STEP)
+        return mixed(array.astype(np.int64).view(np.uint64) + _STEP)
     return np.fromiter((_key(label) for label in array.tolist()), np.uint64, len(array))
 
 
@@ -53,7 +53,7 @@ def _as_array(labels: Iterable[Any]) -> np.ndarray:
     return np.asarray(several)
 
 
-def _mixed(value: np.ndarray) -> np.ndarray:
+def mixed(value: np.ndarray) -> np.ndarray:
     """Mix the bits of numbers (the finaliser of SplitMix64)."""
     with np.errstate(over="ignore"):
         value = (value ^ (value >> np.uint64(30))) * _FIRST
@@ -65,7 +65,7 @@ def _key(label: Any) -> int:
     if isinstance(label, (bool, int, np.integer)) or (
         isinstance(label, float) and label.is_integer()
     ):
-        return int(_mixed(np.array([int(label)], dtype=np.int64).view(np.uint64) + _STEP)[0])
+        return int(mixed(np.array([int(label)], dtype=np.int64).view(np.uint64) + _STEP)[0])
     if isinstance(label, tuple):
         parts = b"".join(_key(part).to_bytes(8, "little") for part in label)
         return _digest(b"t" + parts)

@@ -2,6 +2,7 @@
 
 import operator
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from .data import RankingData
 from .errors import DataError, suggest
 from .inputs import is_missing, shown
 from .ranking import Ranking
+from .source import IN_MEMORY
 
 __all__ = [
     "Decision",
@@ -19,6 +21,7 @@ __all__ = [
     "cutoff_parts",
     "decide_top",
     "decision_words",
+    "other_values",
     "outcome_numbers",
     "where",
     "yes_or_no",
@@ -52,12 +55,15 @@ class Decision:
         The rows about which it was decided; None if about all.
     undecided : int
         Number of rows left out because the decision is not recorded.
+    other : dict of str to int
+        The recorded values that count as no although they are no word for no, and their rows.
     """
 
     scope: dict[str, Any]
     selected: np.ndarray
     among: np.ndarray | None = None
     undecided: int = field(default=0)
+    other: dict[str, int] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -200,6 +206,27 @@ def yes_or_no(argument: str, data: RankingData, name: str, yes: Any = None) -> n
     return np.array([meaning[_word(value)] for value in values])
 
 
+def other_values(data: RankingData, name: str, yes: Any, rows: np.ndarray) -> dict[str, int]:
+    """Return the values of some rows that count as no, but are no word for no, and their rows.
+
+    Examples
+    --------
+    >>> from equirank import as_ranking_data
+    >>> data = as_ranking_data(score=[3, 2, 1], outcomes={"hired": ["Yes", "no", "Pending"]})
+    >>> other_values(data, "hired", "yes", np.ones(3, dtype=bool))
+    {'Pending': 1}
+    """
+    if yes is None:
+        return {}
+    plain, names, counts = _words_of(yes) | NO | {""}, dict[str, str](), Counter[str]()
+    for value in data.outcomes[name][rows].tolist():
+        word = _word(value)
+        if word not in plain:
+            names.setdefault(word, str(value))
+            counts[word] += 1
+    return {names[word]: count for word, count in counts.most_common()}
+
+
 def _word(value: Any) -> str:
     if is_missing(value):
         return ""
@@ -222,7 +249,7 @@ def _words_of(yes: Any) -> frozenset[str]:
 def where(data: RankingData, row: int) -> str:
     """Return the place of a stored row in words."""
     at = data.place(row)[1]
-    if data.source is None:
+    if data.source is None or data.source.name == IN_MEMORY:
         return f"in row {at}"
     return f"in row {at + 1} of {data.source.name}, not counting the header"
 
@@ -243,7 +270,8 @@ def _recorded(data: RankingData, name: str, yes: Any = None) -> Decision:
         raise DataError(f"selected ({name!r}) must contain a decision, and all are blank")
     undecided = int((~known).sum())
     among = known if undecided else None
-    return Decision({"column": name}, np.nan_to_num(values), among, undecided)
+    other = other_values(data, name, yes, known)
+    return Decision({"column": name}, np.nan_to_num(values), among, undecided, other)
 
 
 def cutoff_parts(text: Any) -> tuple[str, str, float]:
@@ -361,7 +389,9 @@ def _by_stages(data: RankingData, names: Sequence[str], yes: Any = None) -> list
         if not among.any():
             raise DataError(f"stages: {name!r} must contain a decision about those who reached it")
         whole = None if among.all() else among
-        found.append(Decision({"stage": name}, np.nan_to_num(values), whole, int(blank.sum())))
+        other = other_values(data, name, yes, among)
+        undecided = int(blank.sum())
+        found.append(Decision({"stage": name}, np.nan_to_num(values), whole, undecided, other))
         reached, before, open_cases = values == 1, name, open_cases | blank
     closed = ~open_cases if open_cases.any() else None
     scope = {"stage": names[-1], "overall": True}

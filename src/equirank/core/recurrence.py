@@ -1,16 +1,17 @@
-"""Recurrence: how many different people rows are about, and how many have several rows."""
+"""Recurrence: how many different people rows are about, and rows that are about nobody new."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from .data import RankingData
 from .inputs import frozen
-from .list_keys import list_keys
+from .list_keys import list_keys, mixed
 
-__all__ = ["MOST_RECURRING", "Recurrence"]
+__all__ = ["MOST_RECURRING", "Recurrence", "n_copies", "rows_of_totals"]
 
 
 #: Most people that are counted one by one; of more, those with the smallest keys are.
@@ -151,3 +152,99 @@ def _plain(each: Any) -> Any:
     """Return an id as a list label: whole numbers, texts and tuples stay."""
     whole = isinstance(each, float) and each.is_integer()
     return each if whole or isinstance(each, (bool, int, str, tuple)) else str(each)
+
+
+def n_copies(data: RankingData) -> int:
+    """Return how many rows are equal to an earlier row of their list in everything that was read.
+
+    Examples
+    --------
+    >>> from equirank import as_ranking_data
+    >>> n_copies(as_ranking_data(score=[3, 2, 2, 2], sensitive_features=["f", "m", "f", "m"]))
+    1
+    """
+    key = data.query_of_rows().astype(np.uint64)
+    columns = [data.y, data.cost, data.score, data.position, data.ids, *data.outcomes.values()]
+    columns += [attribute.codes for attribute in data.sensitive.values()]
+    for values in columns:
+        if values is not None:
+            key = mixed(key + mixed(_bits(values)))
+    if data.X is not None:
+        _, at, count = np.unique(key, return_inverse=True, return_counts=True)
+        several = np.flatnonzero(count[at] > 1)
+        rows = data.X[several]
+        rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
+        bits = np.fromiter((hash(row.tobytes()) for row in rows), np.int64, len(rows))
+        key[several] = mixed(key[several] + mixed(bits.view(np.uint64)))
+    return data.n_rows - len(np.unique(key))
+
+
+def _bits(values: np.ndarray) -> np.ndarray:
+    """Return a number for each value, the same for equal ones."""
+    if values.dtype.kind in "OUS":
+        several = values.tolist()
+        if values.dtype.kind == "O":  # a NaN is not equal to itself
+            several = [None if isinstance(v, float) and v != v else v for v in several]
+        return np.fromiter(map(hash, several), np.int64, len(several)).view(np.uint64)
+    if values.dtype.kind == "f":
+        return (values.astype(np.float64) + 0.0).view(np.uint64)
+    return values.astype(np.int64).view(np.uint64)
+
+
+#: What rows of totals are called, in lower case.
+TOTALS = frozenset(
+    {
+        *("total", "totals", "grand total", "sum", "sums", "subtotal", "sub total", "sub-total"),
+        *("summe", "summen", "gesamt", "gesamtsumme", "insgesamt", "zwischensumme", "totaal"),
+        *("somme", "totaux", "total général", "total general", "suma", "soma"),  # codespell:ignore
+        *("totale", "totale generale", "somma", "totalt", "razem", "celkem"),
+        *("итого", "всего", "合計", "总计"),
+    }
+)
+#: Fewest rows of which the last one is compared with the sum of the others.
+FEWEST_SUMMED = 10
+
+
+def rows_of_totals(data: RankingData) -> list[tuple[int, str]]:
+    """Return the stored rows that look like totals, and why: a name, or the sum of a column.
+
+    The name is that of a list or a group of one row, or an id. Sums are looked for in the last row.
+
+    Examples
+    --------
+    >>> from equirank import as_ranking_data
+    >>> rows_of_totals(as_ranking_data(score=[3, 2, 9], qid=["a", "a", "Summe"]))
+    [(2, 'list "Summe"')]
+    """
+    found: dict[int, str] = {}
+    alone = np.flatnonzero(np.diff(data.offsets) == 1)
+    for query, label in zip(alone.tolist(), data.qids[alone].tolist(), strict=True):
+        if _is_total(label):
+            found[int(data.offsets[query])] = f'list "{label}"'
+    for name, attribute in data.sensitive.items():
+        for code, label in enumerate(attribute.categories):
+            if _is_total(label) and attribute.sizes[code] == 1:
+                found.setdefault(int((attribute.codes == code).argmax()), f'{name} "{label}"')
+    if data.ids is not None and data.ids.dtype.kind in "OU":
+        for row, label in enumerate(data.ids.tolist()):
+            if _is_total(label):
+                found.setdefault(row, f'id "{label}"')
+    last = data.n_rows - 1 if data.rows is None else int(data.rows.argmax())
+    for name, values in _summed_columns(data, last):
+        found.setdefault(last, f"its {name} is the sum of all others, {values:g}")
+    return sorted(found.items())
+
+
+def _is_total(label: Any) -> bool:
+    return isinstance(label, str) and " ".join(label.casefold().split()).strip(" .:*") in TOTALS
+
+
+def _summed_columns(data: RankingData, last: int) -> Iterator[tuple[str, float]]:
+    """Yield the columns whose value in the last row is the sum of all others."""
+    for name, values in (("score", data.score), ("relevance", data.y), ("cost", data.cost)):
+        if values is None or data.n_rows < FEWEST_SUMMED:
+            continue
+        others = np.delete(values.astype(np.float64), last)
+        total, value = float(others.sum()), float(values[last])
+        if abs(value) > np.abs(others).max() and abs(value - total) <= 1e-6 * abs(total):
+            yield name, value

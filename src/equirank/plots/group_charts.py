@@ -1,5 +1,6 @@
 """Charts of groups: exposure, merit, selection rates, impact ratios, pairwise accuracy."""
 
+from collections.abc import Iterable
 from math import isfinite
 from typing import Any
 
@@ -17,6 +18,7 @@ __all__ = [
     "pairwise_accuracy",
     "selection_rates",
     "two_shares",
+    "with_ratio",
 ]
 
 
@@ -56,9 +58,17 @@ def intervals_by_k(
     return alt.layer(bars, points)
 
 
+def with_ratio(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the rows of the table of selection whose group is compared with the reference."""
+    return [row for row in rows if not row["reference"] and isfinite(row["impact_ratio"])]
+
+
 @audit_chart("the tables ``selection`` and ``groups``", "Impact ratios, by sex")
 def impact_ratios(result: Any, attribute: str | None = None, *, width: int = 640) -> Any:
-    """Draw each group's selection rate divided by the highest one, with its interval, per k.
+    """Draw each group's selection rate divided by that of the reference, with its interval, per k.
+
+    The reference has the highest rate of the groups that are not small. Groups without a ratio are
+    not drawn.
 
     No threshold is drawn, since rules that require these ratios differ and several set none.
 
@@ -76,11 +86,11 @@ def impact_ratios(result: Any, attribute: str | None = None, *, width: int = 640
         alt.Tooltip("ratio_high:Q", title="high", format=".2f"),
     ]
     x = (
-        alt.X("impact_ratio:Q", title="selection rate / highest selection rate")
+        alt.X("impact_ratio:Q", title="selection rate / rate of the reference")
         .scale(domainMin=0)
         .axis(tickCount=6)
     )
-    rows = [row for row in rows if not row["reference"]]
+    rows = with_ratio(rows)
     ks = sorted({row["k"] for row in rows})
     height = (16 * len(ks) + 14) * len({row["group"] for row in rows})
     scale = group_scale(result, attribute)
@@ -96,8 +106,8 @@ def impact_ratios(result: Any, attribute: str | None = None, *, width: int = 640
     return dress(
         chart.properties(width=width, height=height),
         f"Impact ratios, by {shorten(attribute, 40)}",
-        f"Selection rate of each group of {shorten(attribute)} divided by the highest rate, with "
-        "its interval, for each k; 1 means equal rates.",
+        f"Selection rate of each group of {shorten(attribute)} divided by that of the "
+        "reference, with its interval, for each k; 1 means equal rates.",
     )
 
 

@@ -14,7 +14,7 @@ from ..core.data import RankingData
 from ..core.evaluation import Evaluation
 from ..core.table import Table
 from ..metrics import NDCG
-from ..plots.group_charts import drawn_claims
+from ..plots.group_charts import drawn_claims, with_ratio
 from ..plots.theme import group_scale
 from ..reports.claims import lead_statements
 from ..reports.number_words import joined, plain_column
@@ -151,8 +151,9 @@ class ModelCard:
             yield "claims", chart_for_page(plots.findings(self.audit))
         for index, entry in enumerate(self.audit.facts["attributes"]):
             for key, function, table in CHARTS:
-                rows = self.audit.tables[table]
-                if any(row["attribute"] == entry["name"] for row in rows):
+                every = self.audit.tables[table]
+                rows = [row for row in every if row["attribute"] == entry["name"]]
+                if with_ratio(rows) if key == "ratios" else rows:
                     drawn = getattr(plots, function)(self.audit, entry["name"])
                     yield f"{key}-{index}", chart_for_page(drawn)
 

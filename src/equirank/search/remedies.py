@@ -282,6 +282,8 @@ class Remedies:
     def best(self, uses_group: Literal["blind", "aware"] | None = None) -> Remedy:
         """Return the first remedy: the cheapest that reaches the target, else the first tried.
 
+        Remedies that select another number of people come after those that keep it.
+
         Parameters
         ----------
         uses_group : {"blind", "aware"}, optional
@@ -561,11 +563,13 @@ def _sentences(result: Remedies) -> Any:
     for kind, words in (("blind", "without using groups"), ("aware", "using groups")):
         if kind == "aware" and result.blind_only:
             continue
-        some = [each for each in reached if each.uses_group == kind and each.keeps_number]
-        if some:
-            first = some[0]
+        some = [each for each in reached if each.uses_group == kind]
+        kept = [each for each in some if each.keeps_number]
+        same = " and selects as many people as before" if len(kept) < len(some) else ""
+        if kept:
+            first = kept[0]
             yield (
-                f"The cheapest that reaches it {words} to decide is {first.name}: "
+                f"The cheapest that reaches it {words} to decide{same} is {first.name}: "
                 f"{value_words(first.target.value, limits)}, {_price(result, first)}. "
                 f"{first.sentence} "
                 f"{_moving(first)}; "
@@ -574,7 +578,13 @@ def _sentences(result: Remedies) -> Any:
             if first.promise is not None:
                 yield first.promise.sentence
         elif reached or kind == "blind":
-            yield f"No remedy that was tried reaches it {words} to decide."
+            yield f"No remedy that was tried reaches it {words} to decide{same}."
+        for other in [each for each in some if not each.keeps_number]:
+            yield (
+                f"{other.name} reaches it with another number of people selected: "
+                f"{value_words(other.target.value, limits)}, {_price(result, other)}. "
+                f"{other.sentence}"
+            )
     yield (
         "Whether a remedy uses the group of a person to decide matters: in some jurisdictions "
         "adjusting scores or positions by group is itself unlawful."

@@ -15,7 +15,7 @@ from ..core.keywords import shared_keywords
 from ..core.params import Flag, Number, Optional, check_params
 from ..core.random import as_seed
 from ..core.ranking import Ranking
-from ..core.recurrence import Recurrence
+from ..core.recurrence import Recurrence, n_copies
 from ..core.registry import find
 from ..core.sums_plan import choose_ks
 from ..engines.given_ranking import as_ranking, decision_rule
@@ -166,7 +166,7 @@ def remedy(
                 "Findings about one attribute were looked at. A group of two attributes together "
                 f'is named by a target, such as "{example}".'
             )
-    notes += people_remarks(people, *sizes, untested)
+    notes += people_remarks(people, *sizes, untested, n_copies(ranking.data))
     wanted = read_target(target, ranking, ks, seed, chosen)
     model = None
     if hasattr(score, "predict") or callable(score):

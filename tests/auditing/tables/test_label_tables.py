@@ -46,8 +46,11 @@ def test_known_values_are_those_of_the_other_tables():
     for row in result.tables["decisions"]:
         names = {"rate": row["rate"], "impact_ratio": row["pooled_ratio"]}
         for name, value in names.items():
-            mine = known[row["attribute"], row["group"], f"{name}, {row['decision']}"]
-            assert mine["value"] == pytest.approx(value, rel=1e-12)
+            key = row["attribute"], row["group"], f"{name}, {row['decision']}"
+            if name == "impact_ratio" and row["note"] == "too small to be compared":
+                assert key not in known
+            else:
+                assert known[key]["value"] == pytest.approx(value, rel=1e-12)
     sizes = {row["attribute"]: row["size"] for row in result.tables["unknown"]}
     assert all(row["n_unknown"] == sizes[key[0]] for key, row in known.items())
     assert all(row["n_known"] + row["n_unknown"] == 144 for row in known.values())
@@ -78,8 +81,8 @@ def slow_values(data, race, sex, by, group, against):
         "position_difference": np.mean(apart) if apart else np.nan,
         "exposure": exposures[inside].sum() / len(score),
         "exposure_difference": np.mean(exposed) if exposed else np.nan,
-        "rate, top 2": rates[0],
-        "impact_ratio, top 2": rates[0] / rates[1] if rates[1] > 0 else np.nan,
+        'rate, "top"': rates[0],
+        'impact_ratio, "top"': rates[0] / rates[1] if rates[1] > 0 else np.nan,
     }
 
 
@@ -94,7 +97,7 @@ def test_bounds_are_the_extremes_over_all_completions(reference):
     data |= {"top": [1, 1, 0, 0, 0, 0, 0, 0] * 2, "sex": sex.tolist(), "race": race.tolist()}
     for name, row in unknown:
         data[name][row] = ""
-    result = audited(data, cross=reference is None, reference=reference)
+    result = audited(data, k=None, selected="top", cross=reference is None, reference=reference)
     bounds = rows_of(result, "bounds", "completions")
     assert all(row["sharp"] for row in bounds.values())
     assert len(bounds) == (12 + 15 if reference else 12 + 18 + 36)

@@ -2,13 +2,14 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
 from ...core.errors import DataError, suggest
+from ...reports.number_words import joined
 
 __all__ = [
     "Profile",
@@ -145,6 +146,27 @@ class Profile:
             if match is not None:
                 found[attribute.name] = match
         return found
+
+    def lacking(self, names: Sequence[str]) -> str:
+        """Return which attributes are not among the audited columns; empty if all are.
+
+        Examples
+        --------
+        >>> load_profile("nyc-ll144").lacking(["race", "Geschlecht"]).partition(", the")[0]
+        'Among the audited columns (race and Geschlecht)'
+        """
+        columns = self.columns_of(names)
+        lacking = []
+        for each in self.attributes:
+            known = list(dict.fromkeys((each.name, *each.columns)))
+            if each.name not in columns:
+                lacking.append(f"{each.name} (known as {joined(known, 'or')})")
+        if not lacking:
+            return ""
+        return (
+            f"Among the audited columns ({joined(names)}), the profile finds none for "
+            f"{joined(lacking, 'or')}: audit such a column under one of these names."
+        )
 
 
 def _a_year_after(day: date) -> date:

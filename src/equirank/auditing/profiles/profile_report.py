@@ -95,6 +95,7 @@ def profile_report(plan: Plan, name: str, leave_out_small: bool, today: str) -> 
         "thresholds": [asdict(each) for each in profile.thresholds],
         "not_covered": list(profile.not_covered),
         "absent": list(absent),
+        "lacking": profile.lacking(list(groups)),
         "reasons": list(dict.fromkeys(reasons)),
         "leave_out_small": leave_out_small,
         "tables": tables,

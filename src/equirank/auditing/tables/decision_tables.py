@@ -23,9 +23,9 @@ from ...statistics import (
     two_proportion_z,
 )
 from ...statistics.stratified import MantelHaenszel, stratified_ratio
-from ..audit_plan import Audited, Plan
+from ..audit_plan import SMALL_SELECTED, Audited, Plan
 
-__all__ = ["decisions_table"]
+__all__ = ["UNEVEN", "decisions_table"]
 
 
 COLUMNS = (
@@ -37,6 +37,17 @@ COLUMNS = (
 )
 #: What is said of an interval of a ratio of 0.
 ADDED = "interval with 0.5 added to each count"
+#: What is said where the ratio of all people together differs from that within lists.
+UNEVEN = "the groups are spread unevenly over lists: pooled ratio differs from that within lists"
+#: The cells of a group that is too small to be compared, or whose other side is.
+NOT_COMPARED: dict[str, Any] = dict.fromkeys(
+    [
+        *("ratio", "ratio_low", "ratio_high", "pooled_ratio", "highest_ratio", "z", "z_p"),
+        *("exact_p", "mid_p", "odds_ratio", "mh_test", "mh_p", "breslow_day_p", "shortfall"),
+        *("shortfall_reference", "to_four_fifths"),
+    ],
+    float("nan"),
+) | {"flip": "", "note": "too small to be compared"}
 #: Counts may differ by this much from whole numbers, from rounding.
 WHOLE = 1e-6
 
@@ -47,22 +58,23 @@ def decisions_table(plan: Plan) -> Table:
     ``selected`` of ``people`` is compared with ``other_selected`` of ``other_people``: everyone
     else with a known label, or the reference. ``ratio`` compares within lists and has the interval
     of the Mantel-Haenszel ratio; ``pooled_ratio`` and ``z`` take all people as one list, and
-    ``highest_ratio`` is the rate divided by the highest rate of a group. ``exact_p``, ``mid_p`` and
-    ``flip`` need whole counts, so ties at a cutoff leave them out. Sums over lists have exact
-    p-values (up to 4,096 lists) and Breslow and Day's test of recorded decisions only, if at most
-    10,000 different counts occur. At a stage, ``overall_rate`` and ``overall_ratio`` are those of
-    everyone instead of those who reached it.
+    ``highest_ratio`` is the rate divided by the highest rate of a group. A group has no ratio in a
+    top k where fewer than 5 of it, or of its other side, would be selected at the overall rate.
+    ``exact_p``, ``mid_p`` and ``flip`` need whole counts, so ties at a cutoff leave them out. Sums
+    over lists have exact p-values (up to 4,096 lists) and Breslow and Day's test of recorded
+    decisions only, if at most 10,000 different counts occur. At a stage, ``overall_rate`` and
+    ``overall_ratio`` are those of everyone instead of those who reached it.
     """
-    rows = [
-        row
-        for each in plan.audited
-        for at, decision in enumerate(plan.decisions)
-        for row in (
-            _rows(plan, each, decision)
-            if plan.sums is None
-            else _summed_rows(plan, plan.sums, each, at)
-        )
-    ]
+    rows = []
+    for each in plan.audited:
+        for at, decision in enumerate(plan.decisions):
+            found = (
+                _rows(plan, each, decision)
+                if plan.sums is None
+                else _summed_rows(plan, plan.sums, each, at)
+            )
+            small = plan.not_compared(each, at)
+            rows += [row | NOT_COMPARED if small[code] else row for code, row in enumerate(found)]
     return make_table(COLUMNS, rows)
 
 
@@ -76,7 +88,7 @@ def _rows(plan: Plan, each: Audited, decision: Decision) -> list[dict[str, Any]]
     selected = np.bincount(cell, decision.selected[inside], n_cells).reshape(people.shape)
     rates = divide(selected.sum(axis=0), people.sum(axis=0))
     overall = divide(selected.sum(axis=0), each.attribute.sizes.astype(float))
-    known = rates[~np.isnan(rates)]
+    known = rates[~np.isnan(rates) & ~_few(plan, each, decision)]
     highest = float(known.max()) if len(known) else float("nan")
     rows = []
     for code, group in enumerate(each.groups):
@@ -113,7 +125,8 @@ def _summed_rows(plan: Plan, sums: ListSums, each: Audited, at: int) -> list[dic
     counted = sums if some is None else some
     people = counted.sums["totals"][:, index, TOTAL_COLUMNS.index("people")].sum(axis=0)
     rates, sizes = divide(selected, people), plan.group_sizes(each).astype(float)
-    overall, known = divide(selected, sizes), rates[~np.isnan(rates)]
+    overall = divide(selected, sizes)
+    known = rates[~np.isnan(rates) & ~_few(plan, each, decision)]
     highest = float(known.max()) if len(known) else float("nan")
     everyone = float(people.sum()), float(selected.sum())
     rows = []
@@ -182,8 +195,14 @@ def _of_ratio(
         "flip": "",
         "to_four_fifths": np.nan,
         "lists": within.lists,
-        "note": within.reason or within.note or (ADDED if within.added else ""),
+        "note": within.reason or (UNEVEN if within.note else ADDED if within.added else ""),
     }
+
+
+def _few(plan: Plan, each: Audited, decision: Decision) -> np.ndarray:
+    """Return which groups are too small for a rate in a top k that others are compared with."""
+    expected = plan.expected_in_top(each, plan.decisions.index(decision))
+    return np.asarray((expected < SMALL_SELECTED) & ("k" in decision.scope))
 
 
 def _overall(

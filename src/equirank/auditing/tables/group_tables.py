@@ -14,7 +14,7 @@ from ...kernels.prefixes import log_ratio_interval, wilson_interval
 from ...kernels.segments import divide
 from ...metrics import pairwise_accuracy_matrix
 from ...metrics.fairness.pairwise import OTHERS
-from ..audit_plan import Audited, Plan
+from ..audit_plan import SMALL_SELECTED, Audited, Plan
 from ..compared import Compared
 from ..measured import Measured
 
@@ -192,10 +192,9 @@ def _summed_pairs(plan: Plan, sums: ListSums, each: Audited) -> list[dict[str, A
     return rows
 
 
-#: A group with a smaller share of all people is a small cell ...
+#: A group with a smaller share of all people is a small cell, and so is one with fewer than
+#: `SMALL_SELECTED` people selected at the overall rate.
 SMALL_SHARE = 0.02
-#: ... and so is one with fewer people selected at the overall rate.
-SMALL_SELECTED = 5.0
 
 SELECTION_COLUMNS = (
     "o:attribute i:k o:group f:selected i:size f:rate f:low f:high b:reference f:impact_ratio "
@@ -208,7 +207,8 @@ def selection_table(measured: Measured) -> Table:
 
     The rates have Wilson intervals. The impact ratio is the rate divided by the highest rate of the
     groups that are not small cells; its interval is a bootstrap over lists, or the log-ratio
-    interval for one list.
+    interval for one list. A group has none if fewer than 5 of it would be selected at the overall
+    rate, and nobody has if no other group could be compared with the reference.
     """
     rows = [
         row
@@ -305,14 +305,16 @@ def small_cells(people: np.ndarray, selected: np.ndarray) -> np.ndarray:
 def _selection_rows(measured: Measured, each: Audited, k: int) -> list[dict[str, Any]]:
     totals, drawn = measured.totals(each)
     people, selected, rate = totals.people, totals.selected(k), totals.rate(k)
+    at = next(at for at, made in enumerate(measured.plan.decisions) if made.scope.get("k") == k)
     small = small_cells(people, selected)
+    compared = measured.plan.expected_in_top(each, at) >= SMALL_SELECTED
     named = np.array([MISSING not in group.split(" & ") for group in each.groups])
-    eligible = next(some for some in (~small & named, named, named | True) if some.any())
+    eligible = next((some for some in (~small & named, ~small) if some.any()), compared)
     best = int(np.where(eligible, np.nan_to_num(rate), -1.0).argmax())
     z = NormalDist().inv_cdf((1.0 + measured.plan.level) / 2.0)
     low, high = wilson_interval(selected, people, z)
-    several = len(rate) > 1 and rate[best] > 0
-    ratio = divide(rate, rate[best]) if several else np.full(len(rate), np.nan)
+    several = bool(eligible.any()) and compared.sum() > 1 and rate[best] > 0
+    ratio = np.where(compared & several, divide(rate, np.full(len(rate), rate[best])), np.nan)
     if measured.plan.one_list:
         ends = log_ratio_interval(selected, people, selected[best], people[best], z)
     else:
@@ -329,7 +331,7 @@ def _selection_rows(measured: Measured, each: Audited, k: int) -> list[dict[str,
         "rate": rate,
         "low": low,
         "high": high,
-        "reference": np.arange(len(rate)) == best,
+        "reference": (np.arange(len(rate)) == best) & several,
         "impact_ratio": ratio,
         "ratio_low": np.where(fixed, ratio, ends[0]),
         "ratio_high": np.where(fixed, ratio, ends[1]),

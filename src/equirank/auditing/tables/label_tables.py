@@ -20,6 +20,7 @@ from ..label_answers import (
     label_columns,
     label_sides,
     labels_of,
+    with_reason,
 )
 from ..label_claims import refused_words
 from ..label_metrics import metric_label_rows
@@ -82,6 +83,8 @@ def gap_label_rows(plan: Plan, gap: Gap) -> Iterator[dict[str, Any]]:
 def _rows(plan: Plan, each: Audited, code: int, column: LabelColumn) -> Iterator[dict[str, Any]]:
     if column.measure in ("difference", "ratio") and code == each.reference:
         return
+    if column.measure == "ratio" and _not_compared(plan, each, code, column.name):
+        return
     labels = labels_of(plan, each, code, column.among)
     n_known = int(each.attribute.known[labels.rows].sum())
     shared: dict[str, Any] = {
@@ -97,6 +100,12 @@ def _rows(plan: Plan, each: Audited, code: int, column: LabelColumn) -> Iterator
         yield EMPTY | shared | row
     for row in _corrected_rows(plan, labels, column):
         yield EMPTY | shared | row
+
+
+def _not_compared(plan: Plan, each: Audited, code: int, name: str) -> bool:
+    """Return whether a ratio of rates is not shown, since a group is too small."""
+    names = [f"impact_ratio, {decision.name}" for decision in plan.decisions]
+    return bool(plan.not_compared(each, names.index(name))[code])
 
 
 def _bounds(plan: Plan, each: Audited, code: int, column: LabelColumn) -> CompletionBounds:
@@ -153,7 +162,8 @@ def _corrected_rows(plan: Plan, labels: Labels, column: LabelColumn) -> Iterator
         reference=labels.reference if compares else None,
     )  # fmt: skip
     if found.reason:
-        yield {"answer": "corrected", "method": "refused", "assumption": found.reason}
+        reason = with_reason(found, column.measure).reason
+        yield {"answer": "corrected", "method": "refused", "assumption": reason}
         return
     numbers: dict[str, Any] = {"value": found.value, "low": found.low, "high": found.high}
     if compares and labels.reference is None and plan.n_boot > 1:

@@ -138,7 +138,8 @@ PROCEDURES = (
         "Small cells",
         "a group with under 2% of all people, or with fewer than 5 people selected at the overall "
         "rate",
-        "Shown, but never the reference of a comparison, and left out of the summary.",
+        "Shown, but never the reference of a comparison. With fewer than 5 people selected at the "
+        "overall rate, the selection of a group is not compared at all.",
         "",
     ),
     (
