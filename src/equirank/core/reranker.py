@@ -126,14 +126,17 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         y_score : array-like, data frame, RankingData or Ranking
-            Scores (higher scores rank first), or what contains them.
+            Scores (higher scores rank first), or what contains them. A data frame of one column
+            that no argument names is a column of scores.
         sensitive_features, qid, y_true : array-like or str, optional
             As in `as_ranking_data`: arrays, or columns of the data frame.
         **columns
             Further columns of a data frame, as in `as_ranking_data`: ``score="score", ids="sku"``.
         """
         given = {"y": y_true, "qid": qid, "sensitive_features": sensitive_features}
-        if isinstance(y_score, (Ranking, RankingData)) or is_frame(y_score):
+        if isinstance(y_score, (Ranking, RankingData)) or (
+            is_frame(y_score) and not _is_one_column(y_score, given | columns)
+        ):
             present = {name: values for name, values in given.items() if values is not None}
             return self(
                 as_given_ranking(y_score, f"{type(self).__name__}.rerank", present | columns)
@@ -152,3 +155,9 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
 
     def _rerank(self, ranking: Ranking) -> Ranking:
         raise TypeError(f"{type(self).__name__} must define _rerank; Reranker is abstract")
+
+
+def _is_one_column(frame: Any, given: Mapping[str, Any]) -> bool:
+    """Return whether a frame is a column of scores: no argument names a column of it."""
+    named = any(isinstance(values, str) for values in given.values())
+    return not named and len(frame.columns) == 1
