@@ -407,8 +407,8 @@ def attributes(values: Any) -> dict[str, np.ndarray]:
     return {name: column for name, column in named.items() if column is not None}
 
 
-def same_length(given: Mapping[str, Any]) -> int:
-    """Check that all arrays have the same length and return it."""
+def same_length(given: Mapping[str, Any], least: int = 1) -> int:
+    """Check that all arrays have the same length, at least this one, and return it."""
     lengths = {name: int(v.shape[0]) for name, v in given.items() if v is not None}
     if not lengths:
         raise DataError("X, y, qid, score or position must be given, got nothing")
@@ -419,7 +419,7 @@ def same_length(given: Mapping[str, Any]) -> int:
                 f"{name} must have one value per row of {first} ({n_rows}), got {length}; "
                 "inconsistent numbers of samples"
             )
-    if n_rows == 0:
+    if n_rows < least:
         raise DataError(f"{first} must hold at least one row, got 0 sample(s)")
     return n_rows
 

@@ -176,7 +176,7 @@ def _reassigned(before: Ranking, after: Ranking) -> np.ndarray:
 
 def _mean_positions(ranking: Ranking) -> np.ndarray:
     """Return the mean position of each row over the draws; rows not shown count as last."""
-    data, position = ranking.data, ranking.position.reshape(ranking.data.n_rows, -1)
+    data, position = ranking.data, ranking.position.reshape(ranking.data.n_rows, ranking.n_draws)
     query = data.query_of_rows()
     behind = np.diff(data.offsets)[query] + 1
     position = np.where(position > 0, position, behind[:, None])
