@@ -26,6 +26,7 @@ __all__ = [
     "as_scored_data",
     "refuse_beside",
     "warn_of_one_list",
+    "with_declared",
 ]
 
 
@@ -35,19 +36,18 @@ class DeclaredGroups(dict[Any, Sequence[Any]]):
     As ``groups`` of `as_ranking_data`, where no row needs a known label either.
     """
 
-    def of(self, name: str, values: np.ndarray, alone: bool) -> list[Any] | None:
-        """Return the groups of a column and those declared for it; None if none is missing.
+    def of(self, name: str, seen: Sequence[Any], alone: bool) -> list[Any] | None:
+        """Return the groups of an attribute and those declared for it; None if there are no more.
 
         Parameters
         ----------
         name : str
             The attribute.
-        values : ndarray
-            Its labels.
+        seen : sequence
+            Its groups.
         alone : bool
             Whether it is the only attribute.
         """
-        seen = list(encode(name, values, "unknown")[1])
         told = [*self.get(name, ()), *(self.get(None, ()) if alone else ())]
         known = {str(group).strip().casefold() for group in seen}  # others are misspelt
         more = {str(group): group for group in told if str(group).strip().casefold() not in known}
@@ -245,7 +245,7 @@ class _Groups:
         named = self.named
         if isinstance(named, DeclaredGroups):
             found = {
-                name: named.of(name, values, len(people) == 1)
+                name: named.of(name, encode(name, values, "unknown")[1], len(people) == 1)
                 for name, values in people.items()
                 if name not in details  # whose columns name the groups
             }
@@ -359,6 +359,34 @@ def warn_of_one_list(X: Any, qid: Any, n_rows: int, owner: str, stacklevel: int 
             OneListWarning,
             stacklevel=stacklevel,
         )
+
+
+def with_declared(data: RankingData, groups: DeclaredGroups, by: Any) -> RankingData:
+    """Return data with the groups that are declared, also those of an intersection.
+
+    Parameters
+    ----------
+    data : RankingData
+        The data.
+    groups : DeclaredGroups
+        Groups by attribute; None has those of ``by``.
+    by : str, sequence of str or None
+        The attribute, or those that are crossed.
+    """
+    people = {}
+    for name, attribute in data.sensitive.items():
+        own = groups.of(name, attribute.categories, len(data.sensitive) == 1)
+        if own is not None:
+            known = encode(name, np.array(own, dtype=object))[1]
+            lookup = [known.index(group) for group in attribute.categories]
+            people[name] = attribute.with_categories(known, lookup)
+    made = replace(data, sensitive=data.sensitive | people)
+    names = () if isinstance(by, str) or by is None else tuple(by)
+    if len(names) > 1 and None in groups:
+        crossed = DeclaredGroups({None: groups[None]}).of("", made.cross(*names).categories, True)
+        if crossed is not None:
+            made.keep_crossing(names, tuple(crossed))
+    return made
 
 
 def as_given_data(data: Any, owner: str, columns: Mapping[str, Any]) -> RankingData:

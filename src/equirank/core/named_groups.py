@@ -5,6 +5,7 @@ from typing import Any
 
 from .attribute import Attribute
 from .errors import DataError, suggest
+from .params import Label
 
 __all__ = ["named_groups", "stated_groups"]
 
@@ -98,5 +99,5 @@ def stated_groups(params: Mapping[str, Any]) -> dict[Any, list[Any]]:
             continue
         for attribute, labels in pairs:
             own = found.setdefault(attribute, [])
-            own += [label for label in labels if label not in own]
+            own += [label for label in labels if Label().accepts(label) and label not in own]
     return found

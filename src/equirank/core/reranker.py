@@ -11,7 +11,7 @@ from .data import RankingData
 from .declared import Declared
 from .errors import DataError
 from .frames import take_named
-from .given_data import DeclaredGroups, as_empty_data, as_scored_data, refuse_beside
+from .given_data import DeclaredGroups, as_empty_data, as_scored_data, refuse_beside, with_declared
 from .inputs import as_frame, is_frame, numbers
 from .named_groups import stated_groups
 from .persistence import save
@@ -147,7 +147,6 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
         **columns
             Further columns of a data frame, as in `as_ranking_data`: ``score="score", ids="sku"``.
         """
-        self.check_declared()
         given = {"y": y_true, "qid": qid, "sensitive_features": sensitive_features} | columns
         present = {name: values for name, values in given.items() if values is not None}
         policy = {} if missing_sensitive == "error" else {"missing_sensitive": missing_sensitive}
@@ -155,8 +154,8 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
         owner = f"{type(self).__name__}.rerank"
         if isinstance(y_score, (Ranking, RankingData)):
             return self(as_given_ranking(y_score, owner, present | told))
-        named = stated_groups(self.get_params(deep=False))
-        told = {"groups": DeclaredGroups(named)} | told
+        named = DeclaredGroups(stated_groups(self.get_params(deep=False)))
+        told = {"groups": named} | told
         frame = None if _is_one_column(y_score, given) else as_frame(y_score)
         if frame is None:
             refuse_beside(columns, "list of scores")
@@ -169,7 +168,7 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
         else:
             data = as_given_ranking(y_score, owner, present | told).data
         if groups is None:
-            _declare_crossing(data, getattr(self, "by", None), named)
+            data = with_declared(data, named, getattr(self, "by", None))
         return self(data.ranking())
 
     def save(self, folder: str | Path) -> None:
@@ -188,13 +187,3 @@ def _is_one_column(frame: Any, given: Mapping[str, Any]) -> bool:
     """Return whether a frame is a column of scores: no argument names a column of it."""
     named = any(isinstance(values, str) for values in given.values())
     return is_frame(frame) and not named and len(frame.columns) == 1
-
-
-def _declare_crossing(data: RankingData, by: Any, named: Mapping[Any, Sequence[Any]]) -> None:
-    """Add the groups that parameters name to the intersection of several attributes."""
-    names = () if isinstance(by, str) or by is None else tuple(by)
-    if len(names) < 2 or None not in named:
-        return
-    groups = data.cross(*names).categories
-    more = [group for group in named[None] if str(group) not in map(str, groups)]
-    data.keep_crossing(names, (*groups, *more))
