@@ -16,6 +16,7 @@ from .errors import DataError, OneListWarning, listed, suggest
 from .frames import FrameFeatures, as_frame, frame_features, take_named
 from .label_knowledge import Knowledge, detail_columns, known_attribute, split_details
 from .labels import check_groups, encode, group_rows, query_weights
+from .params import Label
 from .unknown_words import CleanedLabels, warn_of_labels
 
 __all__ = [
@@ -381,8 +382,8 @@ def with_declared(data: RankingData, groups: DeclaredGroups, by: Any) -> Ranking
             lookup = [known.index(group) for group in attribute.categories]
             people[name] = attribute.with_categories(known, lookup)
     made = replace(data, sensitive=data.sensitive | people)
-    names = () if isinstance(by, str) or by is None else tuple(by)
-    if len(names) > 1 and None in groups:
+    names = tuple(by) if isinstance(by, list | tuple) else ()
+    if len(names) > 1 and None in groups and Label(many=True).accepts(names):
         crossed = DeclaredGroups({None: groups[None]}).of("", made.cross(*names).categories, True)
         if crossed is not None:
             made.keep_crossing(names, tuple(crossed))
