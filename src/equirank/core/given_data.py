@@ -252,7 +252,7 @@ class _Groups:
             }
             return {name: groups for name, groups in found.items() if groups is not None}
         if isinstance(named, Sequence) and not isinstance(named, str) and len(people) == 1:
-            named = dict.fromkeys(people, named)
+            return dict.fromkeys(people, named)
         return _by_attribute("groups", named, people)
 
 
@@ -324,9 +324,7 @@ def _sorted_matrix(features: Any, order: np.ndarray | None) -> Any:
     return inputs.frozen_matrix(features[order])
 
 
-def _by_attribute(
-    argument: str, given: Mapping[str, Any] | None, people: Mapping[str, Any]
-) -> Mapping[str, Any]:
+def _by_attribute(argument: str, given: Any, people: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what is given by attribute, or raise if an attribute does not exist."""
     if given is not None and not isinstance(given, Mapping):
         what = "their groups" if argument == "groups" else "a value each"

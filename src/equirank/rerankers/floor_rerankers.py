@@ -237,7 +237,7 @@ class ImplicitBiasFloor(FloorReranker):
 
     The order among protected items and among all others is kept, ties are taken in input order, and
     only the order of scores is used. Rows that were not shown stay so. A list with too few
-    protected items is infeasible; one without any keeps its order if ``phi`` is None.
+    protected items is infeasible; one without any keeps its order.
 
     Parameters
     ----------
@@ -293,8 +293,8 @@ class RooneyRule(FloorReranker):
 
     If the first k hold too few, the best protected items behind them take the last positions.
     Otherwise the order is kept, with ties in input order; only the order of scores is used. Rows
-    that were not shown stay so. A list with too few protected items is infeasible. Without a cutoff
-    the short list is the whole list.
+    that were not shown stay so. A list with too few protected items is infeasible; one without any
+    keeps its order. Without a cutoff the short list is the whole list.
 
     Parameters
     ----------

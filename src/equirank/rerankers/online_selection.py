@@ -31,7 +31,8 @@ class OnlineSelection(Guaranteed):
 
     Selected items are ranked in the order given; all others are not shown. Group sizes are known in
     advance, scores are not. Only the order of scores is used; ties are taken in input order. People
-    with an unknown label have no bound.
+    with an unknown label have no bound, a list has no lower bound of a group that it lacks, and one
+    with a single group has no bounds.
 
     Parameters
     ----------

@@ -40,7 +40,7 @@ class ScoreBonus(Guaranteed):
     protected : label or sequence of labels, optional
         Who receives the bonus. None takes all groups except the largest.
     on_infeasible : {"error", "best"}
-        What to do if a list is shorter than the cutoff: raise an error, or rank it whole.
+        As in the other re-rankers; here every list is feasible.
 
     References
     ----------
