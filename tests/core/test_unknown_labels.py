@@ -125,10 +125,14 @@ def test_groups_without_known_members():
             {"race": ["f"]},
             "groups must name attributes .* \\('sex'\\), got 'race'",
         ),
-        (["f"], "groups must map attributes"),
+        (["m"], "the groups that groups\\['sex'\\] names \\('m'\\), got 'f'"),
+        ("fm", "groups must map attributes"),
     ):
         with pytest.raises(DataError, match=words):
             coded(["f", None], groups=groups)
+    assert coded(["f", None], groups=["m", "f"]).attribute().categories == ("f", "m")
+    with pytest.raises(DataError, match="groups must map attributes"):
+        as_ranking_data(sensitive_features={"a": ["x"], "b": ["y"]}, groups=["x", "y"])
 
 
 def test_folds_by_item_spread_the_unknown():

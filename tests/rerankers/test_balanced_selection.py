@@ -189,7 +189,7 @@ def test_bad_input_is_named():
     with pytest.raises(DataError, match="igf of BalancedSelection must be one of 'ratio'"):
         BalancedSelection(igf="sum").rerank([1, 2], sensitive_features=list("ab"))
     with pytest.raises(DataError, match="lower of BalancedSelection must be one of the groups"):
-        BalancedSelection({"z": 1}).rerank([1, 2], sensitive_features=list("ab"))
+        BalancedSelection({"z": 1}).rerank([1, 2], sensitive_features=list("ab"), groups=["a", "b"])
 
 
 def test_the_table_says_what_held_before():

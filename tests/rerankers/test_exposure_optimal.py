@@ -148,7 +148,7 @@ def test_fit_policy_expects_metrics():
 )
 def test_bad_input(reranker, words):
     with pytest.raises(DataError, match=words):
-        reranker.rerank([-1.0, 0.5, 0.2], sensitive_features=["a", "b", "b"])
+        reranker.rerank([-1.0, 0.5, 0.2], sensitive_features=["a", "b", "b"], groups=["a", "b"])
 
 
 def test_groups_are_needed():

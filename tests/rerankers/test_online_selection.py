@@ -128,7 +128,7 @@ def test_moves_price_and_reasons():
 )
 def test_what_cannot_be_is_said(lower, upper, message):
     rule = OnlineSelection(3, lower, upper)
-    given = {"sensitive_features": list("mmmff"), "qid": ["q"] * 5}
+    given = {"sensitive_features": list("mmmff"), "qid": ["q"] * 5, "groups": ["f", "m"]}
     with pytest.raises((DataError, InfeasibleError), match=message):
         rule.rerank([5, 4, 3, 2, 1], **given)
     if "places" in message or "asked" in message:

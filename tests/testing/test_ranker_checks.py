@@ -317,6 +317,19 @@ class TellingFirstOf(FirstOf):
         self._report(pool, missed, lambda *_: 1, "leave the list out")
 
 
+class FailsWithoutItems(ReverseReranker):
+    """Looks at the first item of every list."""
+
+    def _rerank(self, ranking):
+        first = ranking.data.score[0]
+        return super()._rerank(ranking) if np.isfinite(first) else ranking
+
+
+def test_requests_of_all_kinds_are_ranked_or_refused():
+    with pytest.raises(AssertionError, match=r"must rank a list with no item, .* got IndexError"):
+        check_reranker(FailsWithoutItems())
+
+
 def test_guarantee_must_hold_or_be_reported():
     check_reranker(TellingFirstOf())
     with pytest.raises(AssertionError, match=r"FirstOf must raise or warn.*\(a list with one"):

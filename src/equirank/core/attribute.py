@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError, listed, suggest
+from .errors import DataError, listed
 from .inputs import frozen
 
 __all__ = ["Attribute", "CheckedLabels", "LabelError"]
@@ -284,8 +284,6 @@ class Attribute:
         alike = alike if any(alike) else [str(known) == str(category) for known in self.categories]
         if any(alike):
             return alike.index(True)
-        hint = suggest(str(category), [str(known) for known in self.categories])
         raise DataError(
-            f"{argument} must be one of the groups {listed(self.categories)}, "
-            f"got {category!r}{hint}"
+            f"{argument} must be one of the groups {listed(self.categories)}, got {category!r}"
         )

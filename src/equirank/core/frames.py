@@ -9,7 +9,7 @@ import numpy as np
 
 from .encoding import Encoding, Unseen, check_names
 from .errors import DataError, EquirankWarning, outer_stacklevel, suggest
-from .inputs import as_floats, frozen, is_frame, is_missing, shown
+from .inputs import as_floats, as_frame, frozen, is_missing, shown
 
 __all__ = ["FrameFeatures", "as_frame", "column_names", "frame_features", "take_named"]
 
@@ -19,25 +19,6 @@ MOST_CODES = 2**24
 BLOCK = 1 << 15
 #: Rows from which a text that is different in nearly every one of them is likely an id.
 MANY_ROWS = 200
-
-
-def as_frame(X: Any) -> Any:
-    """Return the narwhals frame of a data frame, or None if X is no data frame."""
-    if hasattr(X, "collect") and not hasattr(X, "to_numpy"):
-        raise DataError(f"data must be at hand, got a {type(X).__name__}: call .collect() first")
-    if not is_frame(X):
-        return None
-    import narwhals as nw
-
-    try:
-        frame = nw.from_native(X, eager_only=True)
-    except (TypeError, nw.exceptions.NarwhalsError) as error:
-        raise DataError(f"X must be a data frame, got {type(X).__name__}: {error}") from None
-    names = frame.columns
-    if len(set(map(str, names))) < len(names):
-        twice = next(str(name) for at, name in enumerate(names) if name in names[:at])
-        raise DataError(f"X must have columns of different names, got {twice!r} twice")
-    return frame
 
 
 def column_names(frame: Any, values: Any) -> list[str]:

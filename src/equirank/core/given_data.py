@@ -15,16 +15,45 @@ from .encoding import Unseen, align, check_width, encoding_of, known_groups
 from .errors import DataError, OneListWarning, listed, suggest
 from .frames import FrameFeatures, as_frame, frame_features, take_named
 from .label_knowledge import Knowledge, detail_columns, known_attribute, split_details
-from .labels import check_groups, group_rows, query_weights
+from .labels import check_groups, encode, group_rows, query_weights
+from .params import Label
 from .unknown_words import CleanedLabels, warn_of_labels
 
 __all__ = [
+    "DeclaredGroups",
+    "as_empty_data",
     "as_given_data",
     "as_ranking_data",
     "as_scored_data",
     "refuse_beside",
     "warn_of_one_list",
+    "with_declared",
 ]
+
+
+class DeclaredGroups(dict[Any, Sequence[Any]]):
+    """Groups that exist beside those that occur, by attribute; None is the only attribute.
+
+    As ``groups`` of `as_ranking_data`, where no row needs a known label either.
+    """
+
+    def of(self, name: str, seen: Sequence[Any], alone: bool) -> list[Any] | None:
+        """Return the groups of an attribute and those declared for it; None if there are no more.
+
+        Parameters
+        ----------
+        name : str
+            The attribute.
+        seen : sequence
+            Its groups.
+        alone : bool
+            Whether it is the only attribute.
+        """
+        told = [*self.get(name, ()), *(self.get(None, ()) if alone else ())]
+        known = {str(group).strip().casefold() for group in seen}  # others are misspelt
+        more = {str(group): group for group in told if str(group).strip().casefold() not in known}
+        return [*seen, *more.values()] if more else None
+
 
 #: Rows above which one list is likely a forgotten ``qid``.
 MANY_ROWS = 1000
@@ -47,7 +76,7 @@ def as_ranking_data(
     unseen: Literal["error", "missing"] = "error",
     like: Any = None,
     missing_sensitive: Literal["error", "unknown", "category"] = "error",
-    groups: Mapping[str, Sequence[Any]] | None = None,
+    groups: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
     missing_relevance: Literal["error", "irrelevant"] = "error",
     max_groups: int | None = None,
     label_error: Mapping[str, LabelError] | None = None,
@@ -102,9 +131,9 @@ def as_ranking_data(
         Treatment of a group that is None, NaN, NaT, NA, masked or empty text: an error, an unknown
         label (the row keeps its position and is in no group), or the group ``"(missing)"``, which
         is never a reference.
-    groups : mapping of attribute to groups, optional
-        All groups of an attribute, also those without a row; other labels are an error. None, or an
-        attribute that is not named: the groups that occur.
+    groups : mapping of attribute to groups, or sequence of groups, optional
+        All groups of an attribute, or of the only one, also those without a row; other labels are
+        an error. None, or an attribute that is not named: the groups that occur.
     missing_relevance : {"error", "irrelevant"}
         Treatment of a missing relevance: an error, or 0.
     max_groups : int, optional
@@ -178,7 +207,7 @@ def as_ranking_data(
 class _Groups:
     """What is known of the groups: those named, the most of an attribute, and known attributes."""
 
-    named: Mapping[str, Sequence[Any]] | None
+    named: Mapping[str, Sequence[Any]] | Sequence[Any] | None
     most: int | None
     known: frozenset[str]
     errors: Mapping[str, LabelError] | None = None
@@ -189,7 +218,7 @@ class _Groups:
     ) -> dict[str, Attribute]:
         """Return the attributes of columns of labels and of what else is told of them."""
         people, details = split_details(columns)
-        named = _by_attribute("groups", self.named, people)
+        named = self._named(people, details)
         errors = _by_attribute("label_error", self.errors, people)
         rates = self.rates
         if rates is not None and not isinstance(rates, Mapping):
@@ -201,13 +230,30 @@ class _Groups:
         for name, values in people.items():
             told = Knowledge(details.get(name, {}), errors.get(name), rates.get(name))
             made[name] = known_attribute(name, values, missing, named.get(name), told)
-            sure = made[name].known.any() or details.get(name) or name in named
-            if name not in self.known:
+            declared = isinstance(self.named, DeclaredGroups)
+            sure = made[name].known.any() or details.get(name)
+            if name not in self.known and (sure if declared else name not in named):
                 groups = made[name].categories if sure else ()
                 check_groups(name, groups, len(values), self.most)
             if not cleaned:
                 warn_of_labels(name, made[name].categories)
         return made
+
+    def _named(
+        self, people: Mapping[str, np.ndarray], details: Mapping[str, Any]
+    ) -> Mapping[str, Sequence[Any]]:
+        """Return all groups of the attributes whose groups are named or declared."""
+        named = self.named
+        if isinstance(named, DeclaredGroups):
+            found = {
+                name: named.of(name, encode(name, values, "unknown")[1], len(people) == 1)
+                for name, values in people.items()
+                if name not in details  # whose columns name the groups
+            }
+            return {name: groups for name, groups in found.items() if groups is not None}
+        if isinstance(named, Sequence) and not isinstance(named, str) and len(people) == 1:
+            return dict.fromkeys(people, named)
+        return _by_attribute("groups", named, people)
 
 
 def _made(
@@ -278,9 +324,7 @@ def _sorted_matrix(features: Any, order: np.ndarray | None) -> Any:
     return inputs.frozen_matrix(features[order])
 
 
-def _by_attribute(
-    argument: str, given: Mapping[str, Any] | None, people: Mapping[str, Any]
-) -> Mapping[str, Any]:
+def _by_attribute(argument: str, given: Any, people: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what is given by attribute, or raise if an attribute does not exist."""
     if given is not None and not isinstance(given, Mapping):
         what = "their groups" if argument == "groups" else "a value each"
@@ -316,6 +360,34 @@ def warn_of_one_list(X: Any, qid: Any, n_rows: int, owner: str, stacklevel: int 
         )
 
 
+def with_declared(data: RankingData, groups: DeclaredGroups, by: Any) -> RankingData:
+    """Return data with the groups that are declared, also those of an intersection.
+
+    Parameters
+    ----------
+    data : RankingData
+        The data.
+    groups : DeclaredGroups
+        Groups by attribute; None has those of ``by``.
+    by : str, sequence of str or None
+        The attribute, or those that are crossed.
+    """
+    people = {}
+    for name, attribute in data.sensitive.items():
+        own = groups.of(name, attribute.categories, len(data.sensitive) == 1)
+        if own is not None:
+            known = encode(name, np.array(own, dtype=object))[1]
+            lookup = [known.index(group) for group in attribute.categories]
+            people[name] = attribute.with_categories(known, lookup)
+    made = replace(data, sensitive=data.sensitive | people)
+    names = tuple(by) if isinstance(by, list | tuple) else ()
+    if len(names) > 1 and None in groups and Label(many=True).accepts(names):
+        crossed = DeclaredGroups({None: groups[None]}).of("", made.cross(*names).categories, True)
+        if crossed is not None:
+            made.keep_crossing(names, tuple(crossed))
+    return made
+
+
 def as_given_data(data: Any, owner: str, columns: Mapping[str, Any]) -> RankingData:
     """Return a RankingData as it is, and a data frame with its columns by `as_ranking_data`.
 
@@ -345,6 +417,36 @@ def as_given_data(data: Any, owner: str, columns: Mapping[str, Any]) -> RankingD
 
 #: Arguments of `as_ranking_data` beside the data frame.
 COLUMNS = tuple(signature(as_ranking_data).parameters)[1:]
+
+
+def as_empty_data(
+    given: Mapping[str, Any],
+    groups: Mapping[str, Sequence[Any]] | Sequence[Any] | None,
+) -> RankingData:
+    """Return the data of one list without items, with the groups that are named or declared.
+
+    Parameters
+    ----------
+    given : mapping of str to Any
+        The columns, all empty: those of `as_ranking_data` from ``y`` to ``outcomes``.
+    groups : mapping, sequence or None
+        As in `as_ranking_data`.
+    """
+    columns = {name: inputs.vector(name, given.get(name)) for name in ("score", "y", "position")}
+    people = inputs.attributes(given.get("sensitive_features"))
+    qid = None if inputs.is_one_list(given.get("qid")) else inputs.vector("qid", given.get("qid"))
+    inputs.same_length({**columns, **people, "qid": qid}, least=0)
+    none = inputs.frozen(np.zeros(0))
+    coded = _Groups(groups, None, frozenset(people)).attributes(people, "unknown", True)
+    return RankingData(
+        X=None,
+        y=None if columns["y"] is None else none,
+        offsets=inputs.frozen(np.zeros(2, dtype=np.int64)),
+        qids=np.array([given["qid"] if inputs.is_one_list(given.get("qid")) else 0]),
+        sensitive=coded,
+        score=none,
+        backend=inputs.backend_of(*given.values()),
+    )
 
 
 def as_scored_data(

@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from .errors import DataError
+from .errors import DataError, listed
 
 __all__ = [
     "EXACT",
     "as_floats",
+    "as_frame",
     "attributes",
     "backend_of",
     "choose",
@@ -74,23 +75,40 @@ def shown(value: Any) -> str:
     return repr(value.item() if isinstance(value, np.generic) else value)
 
 
+def as_frame(values: Any, name: str = "X") -> Any:
+    """Return the narwhals frame of a data frame, or None if the value is no data frame."""
+    if hasattr(values, "collect") and not hasattr(values, "to_numpy"):
+        raise DataError(
+            f"data must be at hand, got a {type(values).__name__}: call .collect() first"
+        )
+    if not is_frame(values):
+        return None
+    import narwhals as nw
+
+    try:
+        frame = nw.from_native(values, eager_only=True)
+    except (TypeError, nw.exceptions.NarwhalsError) as error:
+        raise DataError(
+            f"{name} must be a data frame that can be read, got {type(values).__name__}: "
+            f"{' '.join(str(error).split())}"
+        ) from None
+    names = frame.columns
+    if len(set(map(str, names))) < len(names):
+        twice = next(str(each) for at, each in enumerate(names) if each in names[:at])
+        raise DataError(f"{name} must have columns of different names, got {twice!r} twice")
+    return frame
+
+
 def _to_numpy(values: Any) -> np.ndarray:
-    """Return an array; missing values stay missing."""
+    """Return an array of anything like one: missing values stay missing, whole numbers exact."""
     if isinstance(values, np.ma.MaskedArray):
         objects = np.array(values.data, dtype=object)
         objects[np.ma.getmaskarray(values)] = None
         return objects
-    module = type(values).__module__.split(".")[0]
-    if module == "pyarrow":
-        return np.asarray(
-            values.to_numpy(zero_copy_only=False)
-            if hasattr(values, "buffers")
-            else values.to_numpy()
-        )
-    if module == "pandas" and hasattr(values.dtype, "na_value") and values.hasnans:
-        return np.asarray(values.to_numpy(dtype=object))
+    if hasattr(values, "to_native"):  # narwhals
+        values = values.to_native()
     if hasattr(values, "to_numpy"):
-        return np.asarray(values.to_numpy())
+        return _of_library(values)
     if hasattr(values, "collect"):
         raise DataError(
             f"data must be at hand, got a {type(values).__name__}: call .collect() first"
@@ -107,6 +125,26 @@ def _to_numpy(values: Any) -> np.ndarray:
     return array if kept else objects  # a fixed width drops trailing NULs and turns numbers to text
 
 
+def _of_library(values: Any) -> np.ndarray:
+    """Return a column of pandas, polars or pyarrow as an array.
+
+    Series, indexes and extension arrays of pandas are told apart by what they have in all
+    versions: `isna`, and a dtype that is none of NumPy.
+    """
+    if hasattr(values, "isna"):
+        own = isinstance(values.dtype, np.dtype) or not values.isna().any()
+        return np.asarray(
+            values.to_numpy() if own else values.to_numpy(dtype=object, na_value=None)
+        )
+    cells = getattr(values, "to_pylist", None)  # of pyarrow
+    array = values.to_numpy() if cells is None else values.to_numpy(zero_copy_only=False)
+    kind = str(getattr(values, "dtype", None) or values.type).lower()
+    floats = array.dtype.kind != "f" or "float" in kind or "double" in kind
+    if floats or not np.isnan(array).any():
+        return array
+    return _as_objects(values.to_list() if cells is None else cells())
+
+
 def _as_objects(values: Any) -> np.ndarray:
     objects = np.empty(len(values), dtype=object)
     objects[:] = list(values)
@@ -114,9 +152,15 @@ def _as_objects(values: Any) -> np.ndarray:
 
 
 def vector(name: str, values: Any) -> np.ndarray | None:
-    """Return a 1-D array; shape (n, 1) is allowed."""
+    """Return a 1-D array of a column; a frame or a table of one column is allowed."""
     if values is None:
         return None
+    frame = as_frame(values, name)
+    if frame is not None:
+        if len(frame.columns) != 1:
+            words = listed(map(str, frame.columns)) or "no column"
+            raise DataError(f"{name} must be one column, got a data frame with {words}")
+        values = frame.get_column(frame.columns[0])
     array = _to_numpy(values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
@@ -292,6 +336,8 @@ def features(X: Any) -> Any:
         floats = matrix if matrix.dtype.kind == "f" else matrix.astype(np.float64)
         return frozen_matrix(floats)
     array = _to_numpy(X)
+    if array.dtype.kind == "V":
+        raise DataError("X must hold numbers only, got records with several fields")
     if array.ndim == 1 and array.dtype == object:
         _refuse_ragged(array)
     if array.ndim != 2:
@@ -340,12 +386,9 @@ def attributes(values: Any) -> dict[str, np.ndarray]:
             str(name): label_column(f"sensitive_features[{name!r}]", v)
             for name, v in values.items()
         }
-    elif is_frame(values):
-        import narwhals as nw
-
-        table = nw.from_native(values, eager_only=True)
+    elif (table := as_frame(values, "sensitive_features")) is not None:
         named = {
-            str(name): label_column(f"sensitive_features[{name!r}]", table[name])
+            str(name): label_column(f"sensitive_features[{name!r}]", table.get_column(name))
             for name in table.columns
         }
     else:
@@ -364,8 +407,8 @@ def attributes(values: Any) -> dict[str, np.ndarray]:
     return {name: column for name, column in named.items() if column is not None}
 
 
-def same_length(given: Mapping[str, Any]) -> int:
-    """Check that all arrays have the same length and return it."""
+def same_length(given: Mapping[str, Any], least: int = 1) -> int:
+    """Check that all arrays have the same length, at least this one, and return it."""
     lengths = {name: int(v.shape[0]) for name, v in given.items() if v is not None}
     if not lengths:
         raise DataError("X, y, qid, score or position must be given, got nothing")
@@ -376,7 +419,7 @@ def same_length(given: Mapping[str, Any]) -> int:
                 f"{name} must have one value per row of {first} ({n_rows}), got {length}; "
                 "inconsistent numbers of samples"
             )
-    if n_rows == 0:
+    if n_rows < least:
         raise DataError(f"{first} must hold at least one row, got 0 sample(s)")
     return n_rows
 

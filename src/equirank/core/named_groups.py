@@ -5,8 +5,12 @@ from typing import Any
 
 from .attribute import Attribute
 from .errors import DataError, suggest
+from .params import Label
 
-__all__ = ["named_groups"]
+__all__ = ["named_groups", "stated_groups"]
+
+#: Parameters of re-rankers that name groups: labels, or mappings of groups to values.
+PARAMETERS = ("protected", "reference", "p", "proportions", "lower", "upper", "theta")
 
 
 def named_groups(
@@ -65,3 +69,35 @@ def _pair(each: Any, attributes: Mapping[str, Attribute], argument: str) -> tupl
         f'{argument} must look like "sex=female", got {text!r}, which is no group of '
         f"{', '.join(map(repr, attributes))}{suggest(text, known)}"
     )
+
+
+def stated_groups(params: Mapping[str, Any]) -> dict[Any, list[Any]]:
+    """Return the groups that parameters of a re-ranker name, by attribute.
+
+    The attribute is that of a nested mapping, else ``by``; None if it is not named.
+
+    Examples
+    --------
+    >>> stated_groups({"protected": "f", "p": {"f": 0.4, "d": 0.1}, "by": "sex"})
+    {'sex': ['f', 'd']}
+    >>> stated_groups({"lower": {"sex": {"f": 0.4}}, "upper": {"m": 0.9}})
+    {'sex': ['f'], None: ['m']}
+    """
+    found: dict[Any, list[Any]] = {}
+    by = params.get("by")
+    by = by if isinstance(by, str) else None
+    for name in PARAMETERS:
+        given = params.get(name)
+        if isinstance(given, Mapping):
+            pairs = [
+                (label, list(value)) if isinstance(value, Mapping) else (by, [label])
+                for label, value in given.items()
+            ]
+        elif name in ("protected", "reference") and given is not None:
+            pairs = [(by, list(given) if isinstance(given, list | tuple) else [given])]
+        else:
+            continue
+        for attribute, labels in pairs:
+            own = found.setdefault(attribute, [])
+            own += [label for label in labels if Label().accepts(label) and label not in own]
+    return found

@@ -1,17 +1,19 @@
 """Reranker: the base class of everything that maps a ranking to a ranking."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from sklearn.base import BaseEstimator
 
 from .data import RankingData
 from .declared import Declared
 from .errors import DataError
-from .given_data import as_scored_data, refuse_beside
-from .inputs import is_frame
+from .frames import take_named
+from .given_data import DeclaredGroups, as_empty_data, as_scored_data, refuse_beside, with_declared
+from .inputs import as_frame, is_frame, numbers
+from .named_groups import stated_groups
 from .persistence import save
 from .ranking import Ranking, as_given_ranking
 
@@ -119,27 +121,54 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
         sensitive_features: Any = None,
         qid: Any = None,
         y_true: Any = None,
+        groups: Mapping[str, Sequence[Any]] | Sequence[Any] | None = None,
+        missing_sensitive: Literal["error", "unknown", "category"] = "error",
         **columns: Any,
     ) -> Ranking:
         """Re-rank lists given as arrays, as a data frame or as a ranking.
 
+        Without rows the result is one empty list.
+
         Parameters
         ----------
         y_score : array-like, data frame, RankingData or Ranking
-            Scores (higher scores rank first), or what contains them.
+            Scores (higher scores rank first), or what contains them. A data frame of one column
+            that no argument names is a column of scores.
         sensitive_features, qid, y_true : array-like or str, optional
             As in `as_ranking_data`: arrays, or columns of the data frame.
+        groups : mapping of attribute to groups, or sequence of groups, optional
+            All groups of an attribute, or of the only one, also those that the rows lack; other
+            labels are an error. None: the groups that occur and those that parameters of the
+            re-ranker name. Only ``groups`` lets a misspelt name in a parameter be seen if the rows
+            lack that group.
+        missing_sensitive : {"error", "unknown", "category"}
+            Treatment of a missing group, as in `as_ranking_data`: with ``"unknown"`` the row is
+            ranked and counts for no group.
         **columns
             Further columns of a data frame, as in `as_ranking_data`: ``score="score", ids="sku"``.
         """
-        given = {"y": y_true, "qid": qid, "sensitive_features": sensitive_features}
-        if isinstance(y_score, (Ranking, RankingData)) or is_frame(y_score):
-            present = {name: values for name, values in given.items() if values is not None}
-            return self(
-                as_given_ranking(y_score, f"{type(self).__name__}.rerank", present | columns)
-            )
-        refuse_beside(columns, "list of scores")
-        data = as_scored_data(y_score, y_true, qid=qid, sensitive_features=sensitive_features)
+        given = {"y": y_true, "qid": qid, "sensitive_features": sensitive_features} | columns
+        present = {name: values for name, values in given.items() if values is not None}
+        policy = {} if missing_sensitive == "error" else {"missing_sensitive": missing_sensitive}
+        told = policy | ({} if groups is None else {"groups": groups})
+        owner = f"{type(self).__name__}.rerank"
+        if isinstance(y_score, (Ranking, RankingData)):
+            return self(as_given_ranking(y_score, owner, present | told))
+        named = DeclaredGroups(stated_groups(self.get_params(deep=False)))
+        told = {"groups": named} | told
+        frame = None if _is_one_column(y_score, given) else as_frame(y_score)
+        if frame is None:
+            refuse_beside(columns, "list of scores")
+            present["score"] = numbers("y_score", y_score)
+        if len(present["score"] if frame is None else frame) == 0:
+            data = as_empty_data(take_named(frame, present), told["groups"])
+        elif frame is None:
+            beside = {"qid": qid, "sensitive_features": sensitive_features}
+            data = as_scored_data(y_score, y_true, **beside, **told)
+        else:
+            data = as_given_ranking(y_score, owner, present | told).data
+        if groups is None:
+            data = with_declared(data, named, getattr(self, "by", None))
         return self(data.ranking())
 
     def save(self, folder: str | Path) -> None:
@@ -152,3 +181,9 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
 
     def _rerank(self, ranking: Ranking) -> Ranking:
         raise TypeError(f"{type(self).__name__} must define _rerank; Reranker is abstract")
+
+
+def _is_one_column(frame: Any, given: Mapping[str, Any]) -> bool:
+    """Return whether a frame is a column of scores: no argument names a column of it."""
+    named = any(isinstance(values, str) for values in given.values())
+    return is_frame(frame) and not named and len(frame.columns) == 1

@@ -42,7 +42,7 @@ class BalancedSelection(Guaranteed):
 
     Selected items are ranked in the order given; all others are not shown, and rows that were not
     shown stay so. Of tied items either may be selected. A group without a selected item has no
-    value and is not bounded. Without bounds the first k are selected.
+    value and is not bounded, nor has a list a lower bound of a group that it lacks. Without bounds the first k are selected.
 
     Parameters
     ----------
@@ -176,7 +176,11 @@ class BalancedSelection(Guaranteed):
         }
         by = self.by if self.by is not None or len(keys) > 1 else keys[0]
         for bound in find_bounds(type(self).__name__, "lower", self.lower, data, by):
-            lower[bound.attribute][:, bound.code] = position_counts(bound.value, limit, lower=True)
+            codes = data.attribute(bound.attribute).codes[pool.order]
+            lists = zip(pool.offsets[:-1].tolist(), pool.shown.tolist(), strict=True)
+            there = [bool((codes[at : at + n] == bound.code).any()) for at, n in lists]
+            counts = position_counts(bound.value, limit, lower=True)
+            lower[bound.attribute][:, bound.code] = counts * there
         return lower
 
     def _groups(

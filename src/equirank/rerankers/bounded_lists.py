@@ -14,16 +14,25 @@ __all__ = ["arrange_lists", "bound_tables", "raise_or_warn", "slot_values"]
 
 def bound_tables(
     lower: list[GroupBound], upper: list[GroupBound], pool: Pool
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the least and the largest counts (prefix x group), the same for all lists."""
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the least and the largest counts (prefix x group), and where those of a list begin.
+
+    A list has no lower bound of a group that it lacks, and no upper bound if it has one group only.
+    """
     size = int(pool.limit.max())
-    least = np.zeros((size, pool.n_groups), dtype=np.int64)
-    most = np.full((size, pool.n_groups), size + 1, dtype=np.int64)
-    for bound in lower:
-        least[:, bound.code] = prefix_rows(bound.value, size, lower=True)
+    there = pool.present[:, [bound.code for bound in lower]]
+    several = (~pool.alone & bool(upper))[:, None]
+    kinds, kind = np.unique(np.hstack([there, several]), axis=0, return_inverse=True)
+    least = np.zeros((len(kinds), size, pool.n_groups), dtype=np.int64)
+    most = np.full_like(least, size + 1)
+    for at, bound in enumerate(lower):
+        rows = prefix_rows(bound.value, size, lower=True)
+        least[:, :, bound.code] = kinds[:, at, None] * rows
     for bound in upper:
-        most[:, bound.code] = prefix_rows(bound.value, size, lower=False)
-    return least, most
+        rows = prefix_rows(bound.value, size, lower=False)
+        most[:, :, bound.code] = np.where(kinds[:, -1:], rows, size + 1)
+    shape = (len(kinds) * size, pool.n_groups)
+    return least.reshape(shape), most.reshape(shape), kind.ravel() * size
 
 
 def arrange_lists(

@@ -100,7 +100,7 @@ class ContinuousFairness(Guaranteed):
     k : int, optional
         Cutoff; None ranks whole lists. Scores are always moved over the whole list.
     on_infeasible : {"error", "best"}
-        What to do if a list is shorter than the cutoff: raise an error, or rank it whole.
+        As in the other re-rankers; here every list is feasible.
 
     References
     ----------

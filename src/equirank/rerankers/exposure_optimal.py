@@ -88,8 +88,8 @@ class ExposureOptimal(Reranker):
 
     Merit is the utility. The solution is exact, by column generation over rankings, in which the
     best ranking at given prices is a sort: m constraints need at most m + 1 rankings (``"item"`` at
-    most n). Tied items keep input order. A list with one group is unconstrained; rows that were not
-    shown stay so. People with an unknown label are in no constraint.
+    most n). Tied items keep input order. A list with one group has no constraint and no bound; rows that
+    were not shown stay so. People with an unknown label are in no constraint.
 
     Parameters
     ----------
@@ -188,16 +188,17 @@ class ExposureOptimal(Reranker):
         data = ranking.data
         utility = self._utility(data)
         members, categories = self._groups(ranking)
-        codes = np.where(members.any(axis=1), members.argmax(axis=1), -1)
+        codes = np.where(members.any(axis=1), members.argmax(axis=1) if categories else -1, -1)
         lists, positions = data.offsets, []
-        shown = (ranking.position.reshape(data.n_rows, -1) > 0).max(axis=1)
+        shown = (ranking.position.reshape(data.n_rows, ranking.n_draws) > 0).max(axis=1)
         found: list[tuple[np.ndarray, dict[str, Any]]] = []
         for query in progress(range(data.n_queries), "sharing exposure", total=data.n_queries):
             is_shown = shown[lists[query] : lists[query + 1]]
             rows = lists[query] + np.flatnonzero(is_shown)
             # one sorted run per group is fast to merge
             rows = rows[np.lexsort((-utility[rows], codes[rows]))]
-            solution, facts = self._list(utility[rows], members[rows], categories, data.qids[query])
+            label = data.qids[query : query + 1].tolist()[0]
+            solution, facts = self._list(utility[rows], members[rows], categories, label)
             found_positions = np.full((len(solution.weights), len(is_shown)), -1)  # not shown
             found_positions[:, rows - lists[query]] = solution.positions
             positions.append(found_positions)
@@ -250,7 +251,7 @@ class ExposureOptimal(Reranker):
         attribute = data.attribute(self.by)
         for name in {*(self.lower or {}), *(self.upper or {})}:
             attribute.code(name, "lower" if name in (self.lower or {}) else "upper")
-        if self.labels == "known":
+        if self.labels == "known" or data.n_rows == 0:
             warn_of_guesses(self, attribute)
             known = attribute.codes[:, None] == np.arange(len(attribute.categories))
             return known.astype(np.float64), attribute.categories

@@ -230,13 +230,16 @@ def group_constraints(
 ) -> Constraints:
     """Return the constraints of a list: differences between groups, and bounds on groups.
 
-    ``members`` are the probabilities of each group (item x group), 1 and 0 for known labels.
+    ``members`` are the probabilities of each group (item x group), 1 and 0 for known labels. A list
+    of one group has no constraints.
 
     ``parity`` compares the mean exposure, ``treatment`` the mean exposure per merit, ``impact``
     the mean exposure times utility per merit. Merit is the utility relative to the mean of the
     list, so that all three are in units of exposure.
     """
     present = np.flatnonzero(members.any(axis=0))
+    if len(present) == 1 and (members[:, present] == 1.0).all():
+        lower, upper = {}, {}
     rows, low, high, names = [], [], [], []
     per_group = (
         {} if kind is None else _coefficients(kind, utility, members, present, categories, query)

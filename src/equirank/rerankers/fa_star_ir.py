@@ -103,7 +103,7 @@ class FAStarIR(UncertainGroups):
 
     The order within groups is kept, ties are taken in input order, and only the order of scores is
     used. Rows that were not shown stay so, but count in the share of the list. A list without
-    protected items keeps its order if ``p`` is None. People with an unknown label keep their
+    protected items keeps its order. People with an unknown label keep their
     positions; the guarantee is about the list of all others. With probabilities of groups
     (``labels``) the table is the same for one protected group; items may then pass others of their
     group, and several protected groups are an error.

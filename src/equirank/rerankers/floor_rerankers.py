@@ -13,7 +13,7 @@ from ..core.ranking import Ranking
 from ..core.reranker import ORDER_TARGETS, Control, Reranker
 from .bounded_lists import arrange_lists
 from .group_bounds import ROUNDING, Bounds, OverlappingBounds, TableBounds
-from .guaranteed import LABELS, Guaranteed, Pool, protected_shares
+from .guaranteed import LABELS, Guaranteed, Pool, candidates, protected_shares
 from .reranking import Reranking
 
 __all__ = [
@@ -172,8 +172,9 @@ def _utility_by(key: np.ndarray, true: np.ndarray, counted: np.ndarray) -> np.nd
 class FloorReranker(Guaranteed):
     """Base of the re-rankers with a minimum number of protected items.
 
-    A subclass writes ``_floors(pool, shares)``, which returns the minimums of all lists,
-    concatenated, and the row at which each list begins.
+    A subclass writes ``_floors(pool, shares, there)``, which returns the minimums of all lists,
+    concatenated, and the row at which each list begins. ``there`` is the number of protected
+    candidates of each list; without any, its minimums are 0.
 
     Parameters
     ----------
@@ -194,7 +195,8 @@ class FloorReranker(Guaranteed):
         label = " or ".join(str(pool.groups.categories[code]) for code in codes)
         groups = Attribute(inside[pool.groups.codes], ("others", label))
         two = replace(pool, groups=groups, codes=inside[pool.codes], free=False)
-        floors, start = self._floors(pool, shares.sum(axis=1))
+        there = candidates(pool)[:, codes].sum(axis=1)
+        floors, start = self._floors(pool, shares.sum(axis=1), there)
         least = np.stack([np.zeros_like(floors), floors], axis=1)
         most = np.full_like(least, int(pool.limit.max()) + 1)
         slots, _ = arrange_lists(self, two, least, most, start)
@@ -203,7 +205,9 @@ class FloorReranker(Guaranteed):
             ranking, pool.order[slots], pool.out_offsets, bounds=bounds, reranker=self
         )
 
-    def _floors(self, pool: Pool, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    def _floors(
+        self, pool: Pool, shares: np.ndarray, there: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
         raise TypeError(f"{type(self).__name__} must define _floors; FloorReranker is abstract")
 
     def _bounds(
@@ -233,7 +237,7 @@ class ImplicitBiasFloor(FloorReranker):
 
     The order among protected items and among all others is kept, ties are taken in input order, and
     only the order of scores is used. Rows that were not shown stay so. A list with too few
-    protected items is infeasible; one without any keeps its order if ``phi`` is None.
+    protected items is infeasible; one without any keeps its order.
 
     Parameters
     ----------
@@ -265,14 +269,17 @@ class ImplicitBiasFloor(FloorReranker):
     needs_text: ClassVar[str] = "groups and the protected one; the share phi, or that of the list"
     cost: ClassVar[str] = "score, from the first position on; gains utility if scores are biased"
 
-    def _floors(self, pool: Pool, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return ``ceil(phi j)``, once for all lists or once for each length and share."""
+    def _floors(
+        self, pool: Pool, shares: np.ndarray, there: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return ``ceil(phi j)`` and zeros, or a table for each length and share."""
         if self.phi is not None:
-            return _ceilings(int(pool.limit.max()), float(self.phi)), np.zeros(
-                len(pool.limit), dtype=np.int64
-            )
-        kinds, kind = np.unique(np.column_stack([pool.limit, shares]), axis=0, return_inverse=True)
-        tables = [_ceilings(int(size), float(share)) for size, share in kinds.tolist()]
+            floors = _ceilings(int(pool.limit.max()), float(self.phi))
+            return np.append(floors, np.zeros_like(floors)), np.where(there > 0, 0, len(floors))
+        rows = np.column_stack([pool.limit, shares, there])
+        kinds, kind = np.unique(rows, axis=0, return_inverse=True)
+        # Shares are those of people with a known label, and prefixes count everybody.
+        tables = [np.minimum(_ceilings(int(n), share), int(most)) for n, share, most in kinds]
         starts = np.concatenate([[0], np.cumsum(kinds[:, 0].astype(np.int64))])
         return np.concatenate(tables), starts[:-1][kind.ravel()]
 
@@ -286,8 +293,8 @@ class RooneyRule(FloorReranker):
 
     If the first k hold too few, the best protected items behind them take the last positions.
     Otherwise the order is kept, with ties in input order; only the order of scores is used. Rows
-    that were not shown stay so. A list with too few protected items is infeasible. Without a cutoff
-    the short list is the whole list.
+    that were not shown stay so. A list with too few protected items is infeasible; one without any
+    keeps its order. Without a cutoff the short list is the whole list.
 
     Parameters
     ----------
@@ -320,9 +327,11 @@ class RooneyRule(FloorReranker):
     needs_text: ClassVar[str] = "groups and the protected one; the length of the short list"
     cost: ClassVar[str] = "at most the last positions of the short list"
 
-    def _floors(self, pool: Pool, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return the minimums of the longest list; a shorter list uses the last rows."""
+    def _floors(
+        self, pool: Pool, shares: np.ndarray, there: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return zeros and the minimums of the longest list; a shorter one uses their last rows."""
         longest = int(pool.limit.max())
-        floors = np.zeros(longest, dtype=np.int64)
+        floors = np.zeros(2 * longest, dtype=np.int64)
         floors[-1:] = self.count
-        return floors, longest - pool.limit
+        return floors, longest * (1 + (there > 0)) - pool.limit

@@ -134,7 +134,10 @@ def _only(owner: str, name: str, label: Any, data: RankingData) -> str:
     groups = ", ".join(
         str(group) for known in data.sensitive.values() for group in known.categories
     )
-    raise DataError(f"{name} of {owner} must be one of the groups {groups}, got {label!r}")
+    raise DataError(
+        f"{name} of {owner} must be one of the groups {groups}, got {label!r}; name its attribute, "
+        f"{{attribute: {{{label!r}: ...}}}}, for lists that lack it"
+    )
 
 
 def _has(attribute: Attribute, label: Any) -> bool:

@@ -106,6 +106,17 @@ class Pool:
         return self.sizes / np.maximum(known, 1)
 
     @cached_property
+    def present(self) -> np.ndarray:
+        """Whether each list has a candidate of each group: one that it lacks is not bounded."""
+        return candidates(self)[:, : len(self.groups.categories)] > 0
+
+    @cached_property
+    def alone(self) -> np.ndarray:
+        """Whether all candidates of a list are known to be of one group: nothing is bounded."""
+        some = candidates(self) > 0
+        return np.asarray((some.sum(axis=1) == 1) & (self.present.sum(axis=1) == 1))
+
+    @cached_property
     def out_offsets(self) -> np.ndarray:
         """Where each list begins in the result."""
         return np.concatenate([[0], np.cumsum(self.limit)])
@@ -144,7 +155,8 @@ class ListedReranker(Reranker):
     Parameters
     ----------
     k : int, optional
-        Cutoff; rows behind it are not shown. None ranks whole lists.
+        Cutoff; rows behind it are not shown. None ranks whole lists, and shorter lists are ranked
+        whole.
     on_infeasible : {"error", "best"}
         What to do if the guarantee cannot hold in a list: raise an error that names the list and
         the prefix, or return the closest ranking with a warning.
@@ -174,22 +186,10 @@ class ListedReranker(Reranker):
         made.__dict__["_limits"] = np.asarray(limits)
         return made
 
-    def _limit(self, ranking: Ranking, shown: np.ndarray) -> np.ndarray:
+    def _limit(self, shown: np.ndarray) -> np.ndarray:
         """Return the number of positions to fill in each list."""
-        k = self.k
-        if self._limits is not None:
-            return np.minimum(shown, self._limits)
-        if k is None:
-            return shown
-        short = np.flatnonzero(shown < k)
-        if len(short) and self.on_infeasible == "error":
-            query = ranking.data.qids[short[:1]].tolist()[0]
-            raise DataError(
-                f"k of {type(self).__name__} must be at most the length of every list, got {k}, "
-                f"and query {query!r} has {int(shown[short[0]])} items to rank: choose a smaller "
-                "k, omit it to rank whole lists, or pass on_infeasible='best'"
-            )
-        return np.minimum(shown, k)
+        limit = self.k if self._limits is None else self._limits
+        return shown if limit is None else np.minimum(shown, limit)
 
 
 class DrawnReranker(ListedReranker):
@@ -200,7 +200,7 @@ class DrawnReranker(ListedReranker):
     n_draws : int
         Number of rankings drawn; with several, ``moves`` and ``price`` are means over them.
     on_infeasible : {"error", "best"}
-        What to do if a list is shorter than the cutoff: raise an error, or rank it whole.
+        As in the other re-rankers; here every list is feasible.
     """
 
     n_draws: Annotated[int, Integer(1)] = 1
@@ -215,7 +215,7 @@ class DrawnReranker(ListedReranker):
         """Return the number of items shown before and of positions to fill, list by list."""
         slots = ranking.slots()
         shown = np.asarray(slots.sizes if slots.shown is None else slots.shown, dtype=np.int64)
-        return shown, np.asarray(self._limit(ranking, shown), dtype=np.int64)
+        return shown, np.asarray(self._limit(shown), dtype=np.int64)
 
 
 class Guaranteed(ListedReranker):
@@ -300,7 +300,7 @@ class Guaranteed(ListedReranker):
         """Return the candidates of a ranking best first, with code -1 for an unknown label."""
         slots, groups = ranking.slots(), ranking.data.attribute(by)
         shown = slots.sizes if slots.shown is None else slots.shown
-        limit = self._limit(ranking, shown)
+        limit = self._limit(shown)
         codes = groups.codes[slots.order]
         # Frozen offsets, also of lists that hide nothing: one type, so one compiled function.
         return Pool(ranking, slots.order, frozen(slots.offsets), shown, limit, groups, codes)
@@ -362,6 +362,11 @@ def warn_of_guesses(reranker: Reranker, groups: Attribute) -> None:
 def guess_groups(ranking: Ranking, by: Any, owner: str) -> GroupProbability:
     """Return the probabilities of the groups of ranked rows; positions choose the tenth."""
     data = ranking.data
+    if not data.attribute(by).categories:
+        raise DataError(
+            f"{owner} needs a label or probabilities of the groups of every row, and no row has "
+            "either; leave these rows out"
+        )
     if ranking.n_draws > 1:
         mean = -ranking.position.mean(axis=1)
         return group_probability(data, by, owner, depth_by_value(mean, data.offsets))
@@ -416,9 +421,9 @@ def group_values(owner: str, name: str, given: Mapping[Any, Any], pool: Pool) ->
 
 
 def target_shares(owner: str, proportions: Mapping[Any, float] | None, pool: Pool) -> np.ndarray:
-    """Return the target share of each group in each list (query x group)."""
+    """Return the target share of each group in each list (query x group), 0 where it lacks one."""
     if proportions is None:
-        return pool.shares
+        return pool.shares * (candidates(pool) > 0)
     found = group_values(owner, "proportions", proportions, pool)
     for code, label in enumerate(pool.groups.categories):
         if code not in found:
@@ -429,7 +434,7 @@ def target_shares(owner: str, proportions: Mapping[Any, float] | None, pool: Poo
     shares = np.zeros(pool.n_groups)
     for code, share in found.items():
         shares[code] = float(share)
-    return np.ascontiguousarray(np.broadcast_to(shares, pool.sizes.shape))
+    return shares * (candidates(pool) > 0)
 
 
 def first_missing(pool: Pool, shares: np.ndarray) -> Missed:
@@ -437,6 +442,8 @@ def first_missing(pool: Pool, shares: np.ndarray) -> Missed:
     from ..kernels.prefix_lists import ROUNDING
 
     there = candidates(pool)
+    if there.shape[1] == 0:
+        return Missed(np.full(len(there), HELD), np.zeros(len(there), dtype=np.int64))
     prefix = np.full(there.shape, np.iinfo(np.int64).max)
     short = np.floor(pool.limit[:, None] * shares + ROUNDING) > there
     wanted = np.ceil((there[short] + 1 - ROUNDING) / shares[short]).astype(np.int64)
@@ -483,7 +490,10 @@ OPEN_SHARES = Check(
 
 
 def protected_shares(reranker: Any, pool: Pool) -> tuple[list[int], np.ndarray]:
-    """Return the codes of the protected groups and their probabilities (query x group)."""
+    """Return the codes of the protected groups and their probabilities (query x group).
+
+    The probability is 0 where a list has nobody of the group.
+    """
     name, p, named = type(reranker).__name__, reranker.p, reranker.protected
     given = group_values(name, "p", p, pool) if isinstance(p, Mapping) else None
     if named is not None:
@@ -498,13 +508,13 @@ def protected_shares(reranker: Any, pool: Pool) -> tuple[list[int], np.ndarray]:
     if given is not None:
         return codes, _given_shares(name, given, codes, pool)
     if p is None:
-        return codes, pool.shares[:, codes]
+        return codes, pool.shares[:, codes] * pool.present[:, codes]
     if len(codes) > 1:
         raise DataError(
             f"p of {name} must be a mapping of the protected groups to probabilities, since there "
             f"are {len(codes)} of them ({_names(pool, codes)}), or protected must name one; got {p}"
         )
-    return codes, np.full((len(pool.limit), 1), float(p))
+    return codes, float(p) * pool.present[:, codes]
 
 
 def _given_shares(name: str, given: dict[int, float], codes: list[int], pool: Pool) -> np.ndarray:
@@ -520,7 +530,7 @@ def _given_shares(name: str, given: dict[int, float], codes: list[int], pool: Po
             f"{_names(pool, codes)} sum to 1: leave one out, or name the protected groups in "
             "protected"
         )
-    return np.broadcast_to(shares, (len(pool.limit), len(codes)))
+    return shares * pool.present[:, codes]
 
 
 def _without_largest(given: dict[int, float], pool: Pool) -> list[int]:

@@ -137,9 +137,9 @@ def _margins(
 
 def _bands(score: np.ndarray, offsets: np.ndarray, width: float) -> np.ndarray:
     """Return a band per slot, from the top of each list."""
-    top = np.repeat(score[offsets[:-1]], np.diff(offsets))
-    if width == 0:
+    if width == 0 or len(score) == 0:
         return np.arange(len(score))
+    top = np.repeat(score[offsets[:-1]], np.diff(offsets))
     with np.errstate(over="ignore"):
         return np.asarray(np.floor((top - score) / width * (1.0 - 1e-12)))
 

@@ -31,7 +31,8 @@ class OnlineSelection(Guaranteed):
 
     Selected items are ranked in the order given; all others are not shown. Group sizes are known in
     advance, scores are not. Only the order of scores is used; ties are taken in input order. People
-    with an unknown label have no bound.
+    with an unknown label have no bound, a list has no lower bound of a group that it lacks, and one
+    with a single group has no bounds.
 
     Parameters
     ----------
@@ -131,9 +132,11 @@ class OnlineSelection(Guaranteed):
         upper = np.full_like(lower, int(limit.max()) + 1)
         by = self.by if self.by is not None else next(iter(data.sensitive))
         for bound in find_bounds(name, "lower", self.lower, data, by):
-            lower[:, bound.code] = position_counts(bound.value, limit, lower=True) * (limit > 0)
+            counts = position_counts(bound.value, limit, lower=True)
+            lower[:, bound.code] = counts * pool.present[:, bound.code]
         for bound in find_bounds(name, "upper", self.upper, data, by):
-            upper[:, bound.code] = position_counts(bound.value, limit, lower=False)
+            counts = position_counts(bound.value, limit, lower=False)
+            upper[:, bound.code] = np.where(pool.alone, int(limit.max()) + 1, counts)
         return lower, upper
 
     def _quotas(

@@ -33,8 +33,8 @@ class PrefixConstraints(UncertainGroups):
     the optimum if time runs out.
 
     The order within (crossed) groups is kept; ties are taken in input order. Rows that were not
-    shown stay so. An empty group cannot meet a lower bound above 0. Without bounds the ranking is
-    unchanged. People with an unknown label have no bound and may move; with bounds on several
+    shown stay so. A list has no lower bound of a group that it lacks, and one with a single group
+    has no bounds. Without bounds the ranking is unchanged. People with an unknown label have no bound and may move; with bounds on several
     attributes they are an error. With probabilities of groups (``labels``) of one attribute, an
     upper bound c of the first j positions is a lower bound j - c of everyone else.
 
@@ -103,9 +103,9 @@ class PrefixConstraints(UncertainGroups):
         if guess is not None:
             return self._likely_lists(ranking, guess, lower, upper, chosen)
         pool = self._pool(ranking, chosen)
-        least, most = bound_tables(lower, upper, pool)
-        slots, gap = arrange_lists(self, pool, least, most)
-        start, n_groups = np.zeros(data.n_queries, dtype=np.int64), len(pool.groups.categories)
+        least, most, start = bound_tables(lower, upper, pool)
+        slots, gap = arrange_lists(self, pool, least, most, start)
+        n_groups = len(pool.groups.categories)
         bounds = TableBounds(
             WORDS,
             least[:, :n_groups] if lower else None,
@@ -136,13 +136,12 @@ class PrefixConstraints(UncertainGroups):
         At most c of a group in the first j positions are at least j - c of everyone else.
         """
         pool = self._guessed_pool(ranking, guess, by)
-        least, most = bound_tables(lower, upper, pool)
+        least, most, start = bound_tables(lower, upper, pool)
         prefix = np.arange(1, len(least) + 1)[:, None]
         sides = [(bound.code, False) for bound in lower] + [(bound.code, True) for bound in upper]
         floors = [least[:, code] for code, rest in sides if not rest]
         floors += [np.maximum(prefix[:, 0] - most[:, code], 0) for code, rest in sides if rest]
         table = np.stack(floors, axis=1) if floors else np.zeros((len(least), 0), dtype=np.int64)
-        start = np.zeros(len(pool.limit), dtype=np.int64)
         table = np.maximum.accumulate(table, axis=0)
         return self._likely(ranking, pool, guess, sides, table, start, WORDS, by)
 
@@ -171,9 +170,10 @@ def arrange_overlapping(
     for query in progress(range(len(pool.limit)), "re-ranking"):
         begin, size = int(pool.offsets[query]), int(pool.limit[query])
         own = slice(begin, begin + int(pool.shown[query]))
+        rows = [slice(parts[key].start[query], parts[key].start[query] + size) for key in keys]
         tables = [
-            (members[key], parts[key].least[:size], parts[key].most[:size])  # type: ignore[index]
-            for key in keys
+            (members[key], parts[key].least[own_rows], parts[key].most[own_rows])  # type: ignore[index]
+            for key, own_rows in zip(keys, rows, strict=True)
         ]
         order, gap[query], missed = _solve(
             pool.codes[own], values[own], size, tables, pool.n_groups, time_limit
@@ -208,10 +208,9 @@ def _bounds_by_attribute(
 ) -> tuple[dict[Any, TableBounds], dict[Any, np.ndarray]]:
     """Return the bounds of each attribute, and the group of it that each crossed group is in."""
     parts, members = {}, {}
-    start = np.zeros(len(pool.limit), dtype=np.int64)
     for key in keys:
         single = reranker._pool(ranking, key)
-        least, most = bound_tables(
+        least, most, start = bound_tables(
             [bound for bound in lower if bound.attribute == key],
             [bound for bound in upper if bound.attribute == key],
             single,

@@ -1,5 +1,6 @@
 """Reranked: a ranker and a re-ranker as one estimator."""
 
+from dataclasses import replace
 from typing import Annotated, Any, Unpack
 
 import numpy as np
@@ -8,7 +9,10 @@ from sklearn.utils import get_tags
 
 from ..core.data import RankingData
 from ..core.explain_pair import two_rows
+from ..core.given_data import DeclaredGroups, as_ranking_data, with_declared
+from ..core.inputs import is_frame
 from ..core.keywords import ListKeywords, PairKeywords, shared_keywords
+from ..core.named_groups import stated_groups
 from ..core.pair_explanation import PairExplanation
 from ..core.params import Check, Instance, accepted_by
 from ..core.persistence import SavedFiles
@@ -54,6 +58,8 @@ class Reranked(Ranker):
     unchanged list keeps its scores. Items that a cutoff
     leaves out get the lowest scores; with several draws the mean position counts. Groups must be
     passed to ``predict`` and ``rank`` if the re-ranker needs them; metadata routing requests them.
+    Lists may lack groups of training and those that the re-ranker's parameters name; with
+    ``unseen="missing"`` their labels may be unknown.
     The estimator receives only what its own class declares.
 
     Parameters
@@ -120,6 +126,27 @@ class Reranked(Ranker):
         """Return the routing: the metadata of the estimator, and groups for the re-ranker."""
         return self._own_routing(score=True)
 
+    def _prediction_data(
+        self, X: Any, y: Any, qid: Any, sensitive_features: Any, unseen: str | None = None
+    ) -> RankingData:
+        """Return the data, in which the groups of training and of the re-ranker exist."""
+        policy = unseen or getattr(self, "unseen_", "error")
+        groups = DeclaredGroups(stated_groups(self.reranker.get_params(deep=False)))
+        groups |= {
+            name: [*groups.get(name, ()), *known]
+            for name, known in getattr(self, "groups_", {}).items()
+        }
+        if policy == "missing" and sensitive_features is not None and not is_frame(X):
+            data = super()._prediction_data(X, y, qid, None, unseen)
+            given = {"qid": qid, "sensitive_features": sensitive_features, "groups": groups}
+            people = as_ranking_data(
+                score=np.zeros(len(data)), **given, missing_sensitive="unknown"
+            )
+            data = replace(data, sensitive=people.sensitive)
+        else:
+            data = super()._prediction_data(X, y, qid, sensitive_features, unseen)
+        return with_declared(data, groups, getattr(self.reranker, "by", None))
+
     def _fit(self, data: RankingData) -> None:
         self.estimator_ = clone(_as_ranker(self.estimator)).fit(data)
 
@@ -176,7 +203,7 @@ def _reassigned(before: Ranking, after: Ranking) -> np.ndarray:
 
 def _mean_positions(ranking: Ranking) -> np.ndarray:
     """Return the mean position of each row over the draws; rows not shown count as last."""
-    data, position = ranking.data, ranking.position.reshape(ranking.data.n_rows, -1)
+    data, position = ranking.data, ranking.position.reshape(ranking.data.n_rows, ranking.n_draws)
     query = data.query_of_rows()
     behind = np.diff(data.offsets)[query] + 1
     position = np.where(position > 0, position, behind[:, None])

@@ -149,6 +149,17 @@ class Reranking(Ranking):
         return self.data.attribute(self.by)
 
     @property
+    def absent_groups(self) -> tuple[Any, ...]:
+        """The groups of which no row is shown: those that were named, or seen in training.
+
+        No bound of theirs limits anything here.
+        """
+        if not self.has_groups:
+            return ()
+        shown = set(self.groups.codes[(self._by_draw > 0).any(axis=1)].tolist())
+        return tuple(g for code, g in enumerate(self.groups.categories) if code not in shown)
+
+    @property
     def has_groups(self) -> bool:
         """Whether the attribute of the re-ranker is known: it is named, or there is only one."""
         return len(self.data.sensitive) == 1 or (self.by is not None and bool(self.data.sensitive))
@@ -385,7 +396,7 @@ class Reranking(Ranking):
 
     @property
     def _by_draw(self) -> np.ndarray:
-        return self.position.reshape(self.data.n_rows, -1)
+        return self.position.reshape(self.data.n_rows, self.n_draws)
 
     @property
     def _made_from(self) -> Ranking:
@@ -441,6 +452,7 @@ def _measures(result: Reranking) -> list[Measure]:
     rows += _mean_scores(result, before)
     if result.has_groups:
         rows += _group_shares(result, before)
+    if result.has_groups and result.groups.known.any():
         rows += _fairness_gaps(result, before)
     return rows
 
@@ -652,6 +664,8 @@ def with_gains(data: RankingData, k: int | None) -> tuple[NDCG, RankingData]:
 
 def _above_lowest(data: RankingData) -> np.ndarray:
     score, _ = summable(np.asarray(data.score), data.offsets)
+    if len(score) == 0:
+        return score
     lowest = np.minimum.reduceat(score, data.offsets[:-1])
     return score - np.repeat(lowest, np.diff(data.offsets))
 

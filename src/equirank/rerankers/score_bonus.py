@@ -40,7 +40,7 @@ class ScoreBonus(Guaranteed):
     protected : label or sequence of labels, optional
         Who receives the bonus. None takes all groups except the largest.
     on_infeasible : {"error", "best"}
-        What to do if a list is shorter than the cutoff: raise an error, or rank it whole.
+        As in the other re-rankers; here every list is feasible.
 
     References
     ----------
@@ -112,6 +112,8 @@ def _untied(
     one side. As the share grows, ties change one by one, in an order by the labels of their lists.
     """
     slots, data = pool.ranking.slots(), pool.ranking.data
+    if data.n_rows == 0:
+        return moved
     place = np.empty(data.n_rows, dtype=np.int64)
     place[slots.order] = np.arange(data.n_rows)
     size = float(np.abs(moved).max(initial=0.0)) or 1.0

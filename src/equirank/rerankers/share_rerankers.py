@@ -124,9 +124,8 @@ class DetCons(ShareReranker):
     group, for any number of groups.
 
     The order within groups is kept, ties are taken in input order, and only the order of scores is
-    used. Rows that were not shown stay so. An empty group needs a share of 0, else it is
-    infeasible. People with an unknown label keep their positions; shares and prefixes are those of
-    all others.
+    used. Rows that were not shown stay so. A list has no share of a group that it lacks. People
+    with an unknown label keep their positions; shares and prefixes are those of all others.
 
     References
     ----------

@@ -45,6 +45,16 @@ class GuessedPool(Pool):
         """Expected number of items of each group in each list (query x group)."""
         return np.add.reduceat(self.table[self.order], self.offsets[:-1], axis=0)
 
+    @cached_property
+    def present(self) -> np.ndarray:
+        """Return True: every group is possible in every list."""
+        return np.ones((len(self.limit), len(self.groups.categories)), dtype=bool)
+
+    @cached_property
+    def alone(self) -> np.ndarray:
+        """Return False: no group is sure to be alone."""
+        return np.zeros(len(self.limit), dtype=bool)
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LikelyReranking(Reranking):
@@ -133,7 +143,7 @@ class UncertainGroups(Guaranteed):
     def _guess(self, ranking: Ranking, by: Any = None) -> GroupProbability | None:
         """Return the probabilities of the groups, or None if labels count as they are."""
         key = self.by if by is None else by
-        if self.labels == "known":
+        if self.labels == "known" or ranking.data.n_rows == 0:
             return None
         owner = f"{type(self).__name__} with labels={self.labels!r}"
         found = guess_groups(ranking, key, owner)

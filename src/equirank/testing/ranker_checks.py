@@ -396,7 +396,8 @@ def check_reranker(reranker: Reranker) -> None:
     input, for any row order, and for arrays as for a `Ranking`. Bad parameters are errors, and save
     and load keep the result. If the guarantee of the result does not hold, the re-ranker raises
     `InfeasibleError` or `DataError`, or issues an `EquirankWarning`; this is checked on
-    lists with scores below 0, with one group, and without candidates too.
+    lists with scores below 0, with one group, and without candidates too. Requests without items,
+    of one item and of one group are ranked, or are one of these errors.
 
     Parameters
     ----------
@@ -420,7 +421,7 @@ def check_reranker(reranker: Reranker) -> None:
     """
     sample, name = _sample(3), type(reranker).__name__
     scores = sample["X"][:, 0]
-    given = {key: sample[key] for key in ("qid", "sensitive_features")}
+    given: dict[str, Any] = {key: sample[key] for key in ("qid", "sensitive_features")}
     given["y_true"] = sample["y"]
     before = repr(reranker.get_params())
     result = reranker.rerank(scores, **given)
@@ -448,6 +449,7 @@ def check_reranker(reranker: Reranker) -> None:
         f"{name} must return the same positions for any row order",
     )
     _check_guarantee(reranker, name, data)
+    _check_requests(reranker, name, scores, given)
     for parameter in type(reranker).params:
         bad = clone(reranker)
         bad.set_params(**{parameter: object()})
@@ -458,6 +460,31 @@ def check_reranker(reranker: Reranker) -> None:
         else:
             raise AssertionError(f"{name} must refuse a bad {parameter}")
     _check_saving(reranker, name, lambda model: model.rerank(scores, **given).position)
+
+
+def _check_requests(
+    reranker: Reranker, name: str, scores: np.ndarray, given: dict[str, Any]
+) -> None:
+    """Check that lists without items, of one item and of one group are ranked or refused."""
+    groups = given["sensitive_features"]
+    lists = {"no item": slice(0), "one item": slice(1), "one group": groups == groups[0]}
+    for what, rows in lists.items():
+        request = {key: values[rows] for key, values in given.items() if key != "qid"}
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", EquirankWarning)
+                result = reranker.rerank(scores[rows], **request)
+        except (DataError, InfeasibleError):
+            continue
+        except Exception as error:
+            raise AssertionError(
+                f"{name} must rank a list with {what}, or raise a DataError or an "
+                f"InfeasibleError, got {type(error).__name__}: {error}"
+            ) from error
+        _say(
+            result.data.n_rows == len(scores[rows]),
+            f"{name} must keep the rows of a list with {what}",
+        )
 
 
 def _check_guarantee(reranker: Reranker, name: str, data: RankingData) -> None:
