@@ -158,6 +158,7 @@ def test_the_command_exits_with_2_where_a_gate_needs_a_test(gate, tmp_path):
     found = CliRunner().invoke(app, call)
     assert found.exit_code == 0
     assert WHY in found.output
+    assert ["group", "rows", "share"] in [line.split()[:3] for line in found.output.splitlines()]
     found = CliRunner().invoke(app, call[:-2])
     assert NO_IDS in found.output
 

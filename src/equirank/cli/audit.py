@@ -337,6 +337,7 @@ def _say(text: str, mark: str = "- ") -> None:
 
 def _show_groups(result: "AuditResult", attribute: str) -> None:
     """Print the groups of an attribute in a few columns."""
+    from ..auditing.notes import counted
     from ..core.table import Table
     from ..reports.number_words import percent
 
@@ -354,7 +355,7 @@ def _show_groups(result: "AuditResult", attribute: str) -> None:
     ends = ("position_difference_low", "position_difference_high")
     columns: dict[str, Any] = {
         "group": [row["group"] for row in rows],
-        "people": [f"{row['size']:,}" for row in rows],
+        counted(result.facts): [f"{row['size']:,}" for row in rows],
         "share": [percent(row["share"]) for row in rows],
         "exposure": [percent(row["exposure"]) for row in rows],
         **({} if k is None else {f"in top {k}": [rate[row["group"]] for row in rows]}),
