@@ -12,13 +12,15 @@ from . import inputs
 from .attribute import Attribute, LabelError
 from .data import RankingData
 from .encoding import Unseen, align, check_width, encoding_of, known_groups
-from .errors import DataError, OneListWarning, listed, suggest
+from .errors import DataError, OneListWarning, listed, routing_line, suggest
 from .frames import FrameFeatures, as_frame, frame_features, take_named
 from .label_knowledge import Knowledge, detail_columns, known_attribute, split_details
 from .labels import check_groups, group_rows, query_weights
 from .unknown_words import CleanedLabels, warn_of_labels
 
 __all__ = [
+    "LONG_REQUEST",
+    "MANY_ROWS",
     "as_given_data",
     "as_ranking_data",
     "as_scored_data",
@@ -26,8 +28,10 @@ __all__ = [
     "warn_of_one_list",
 ]
 
-#: Rows above which one list is likely a forgotten ``qid``.
-MANY_ROWS = 1000
+#: Rows above which one list to learn from or to score is likely a forgotten ``qid``.
+MANY_ROWS = 200
+#: Rows above which one list to rank is, as a single request may be long.
+LONG_REQUEST = 1000
 
 
 def as_ranking_data(
@@ -302,15 +306,25 @@ def refuse_beside(given: Mapping[str, Any], what: str = "RankingData") -> None:
             raise DataError(f"{name} must be None beside a {what}, which brings its own")
 
 
-def warn_of_one_list(X: Any, qid: Any, n_rows: int, owner: str, stacklevel: int = 3) -> None:
-    """Warn if more than 1,000 rows are one list only because ``qid`` was not given.
+def warn_of_one_list(
+    X: Any, qid: Any, n_rows: int, owner: str, stacklevel: int = 3, above: int = MANY_ROWS
+) -> None:
+    """Warn if more than ``above`` rows are one list only because ``qid`` was not given.
 
-    A `RankingData` states its lists. ``stacklevel`` is that of `warnings.warn` as seen from here.
+    A `RankingData` states its lists. In scikit-learn's cross-validation and searches any number of
+    rows is too many, and the message names the line that passes ``qid`` through them.
+    ``stacklevel`` is that of `warnings.warn` as seen from here.
     """
-    if qid is None and n_rows > MANY_ROWS and not isinstance(X, RankingData):
+    if qid is not None or isinstance(X, RankingData):
+        return
+    line = routing_line()
+    if n_rows > above or (line is not None and "cv=" in line):
+        way = "pass the list of each row as qid"
+        if line is not None:
+            way = f"with sklearn.set_config(enable_metadata_routing=True) write {line}"
         warnings.warn(
-            f"qid was not given: {owner} takes all {n_rows:,} rows as one list; pass the list of "
-            "each row as qid, or qid=0 if they are one list",
+            f"qid was not given: {owner} takes all {n_rows:,} rows as one list; {way}, or qid=0 if "
+            "they are one list",
             OneListWarning,
             stacklevel=stacklevel,
         )
