@@ -9,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from sklearn import config_context
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -49,6 +50,12 @@ def pages_with(*kinds):
 @pages_with("python", "pycon")
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    with config_context():  # a page may switch metadata routing on
+        run_python_blocks(page)
+
+
+def run_python_blocks(page):
+    """Run the blocks of a page and return their names."""
     names = {"__name__": "__main__"}
     for kind, body, line in blocks(page, "python", "pycon"):
         if kind == "python":
@@ -60,6 +67,28 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         runner.run(example, out=report.append, clear_globs=False)
         names.update(example.globs)  # the test works on a copy
         assert not runner.failures, "".join(report)
+    return names
+
+
+@pytest.mark.slow
+def test_the_searches_of_the_lightgbm_page_score_each_list():
+    """The scores and the alpha of the page, without scikit-learn's tools."""
+    with config_context():
+        page = run_python_blocks(ROOT / "docs" / "move_from_lgbmranker.md")
+    X, y, qid, sex, scorer = (page[name] for name in ("X", "y", "qid", "sex", "TradeoffScorer"))
+    scores, tradeoffs = [], {alpha: [] for alpha in page["grid"]["alpha"]}
+    for at in range(5):
+        test = qid // 2 == at
+        fit, held = {"qid": qid[~test]}, {"qid": qid[test]}
+        model = page["model"].fit(X[~test], y[~test], **fit)
+        scores.append(model.score(X[test], y[test], **held))
+        for alpha, values in tradeoffs.items():
+            fair = page["FairLambdaMART"](alpha=alpha, n_estimators=20)
+            fair.fit(X[~test], y[~test], sensitive_features=sex[~test], **fit)
+            values.append(scorer()(fair, X[test], y[test], sensitive_features=sex[test], **held))
+    assert page["scores"].tolist() == scores
+    means = {alpha: sum(values) / 5 for alpha, values in tradeoffs.items()}
+    assert page["alpha"] == max(means, key=means.get)
 
 
 def commands(body):

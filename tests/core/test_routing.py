@@ -293,6 +293,18 @@ def test_cross_validation_without_lists_names_the_line_and_the_line_works(tool):
     assert messages(lambda: call(cv=QueryKFold(5, by="item"), params={"qid": 0})) == []
 
 
+def test_each_cross_validation_says_it_once():
+    def said():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            GridSearchCV(RidgeRanker(), GRID, cv=4, n_jobs=1).fit(X, Y)
+        return [str(each.message).partition(" takes")[0] for each in caught]
+
+    each = ["qid was not given: RidgeRanker.fit", "qid was not given: RidgeRanker.score"]
+    with sklearn.config_context(enable_metadata_routing=False):
+        assert said() == said() == each
+
+
 @pytest.mark.parametrize("scoring", [None, (NDCG @ 5).scorer()])
 def test_a_search_without_lists_names_the_line_and_the_line_works(scoring):
     def search(cv):

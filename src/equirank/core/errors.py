@@ -77,25 +77,28 @@ def outer_stacklevel() -> int:
     return level
 
 
-def routing_line() -> str | None:
+def routing_line() -> tuple[str | None, object]:
     """Return the line that passes ``qid`` through the scikit-learn tool that calls the library.
 
-    None if no cross-validation, search or pipeline of scikit-learn is calling.
+    None if no cross-validation, search or pipeline of scikit-learn is calling. The second object
+    exists as long as that call of a cross-validation or search, or is None.
     """
-    line, frame = None, sys._getframe(1).f_back
+    line, call, frame = None, None, sys._getframe(1).f_back
     while frame is not None:
         module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
-        holder = type(frame.f_locals.get("self")).__name__
-        folds = "(..., cv=QueryKFold(5))" if name == "fit" else ""
-        if module == "sklearn.pipeline" and not name.startswith("_"):
-            line = f"{holder}.{name}(X, y, qid=qid)"
-        elif module.startswith("sklearn.model_selection._search") and name in ("fit", "score"):
-            line = f"{holder}{folds}.{name}(X, y, qid=qid)"
-        elif module == "sklearn.model_selection._validation":
-            tool = "cross_validate" if name.startswith("_") else name
-            line = f'{tool}(..., cv=QueryKFold(5), params={{"qid": qid}})'
+        if module.startswith(("sklearn.model_selection._", "sklearn.pipeline")):
+            holder = type(frame.f_locals.get("self")).__name__
+            call = frame.f_locals.get("parallel", call)
+            folds = "(..., cv=QueryKFold(5))" if name == "fit" else ""
+            if module == "sklearn.pipeline" and not name.startswith("_"):
+                line = f"{holder}.{name}(X, y, qid=qid)"
+            elif "._search" in module and name in ("fit", "score"):
+                line = f"{holder}{folds}.{name}(X, y, qid=qid)"
+            elif module == "sklearn.model_selection._validation":
+                tool = "cross_validate" if name.startswith("_") else name
+                line = f'{tool}(..., cv=QueryKFold(5), params={{"qid": qid}})'
         frame = frame.f_back
-    return line
+    return line, call
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -32,6 +33,8 @@ __all__ = [
 MANY_ROWS = 200
 #: Rows above which one list to rank is, as a single request may be long.
 LONG_REQUEST = 1000
+#: Who has warned in each running cross-validation.
+_SAID: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
 
 
 def as_ranking_data(
@@ -317,8 +320,9 @@ def warn_of_one_list(
     """
     if qid is not None or isinstance(X, RankingData):
         return
-    line = routing_line()
-    if n_rows > above or (line is not None and "cv=" in line):
+    line, call = routing_line()
+    said = set() if call is None else _SAID.setdefault(call, set())
+    if owner not in said and (n_rows > above or (line is not None and "cv=" in line)):
         way = "pass the list of each row as qid"
         if line is not None:
             way = f"with sklearn.set_config(enable_metadata_routing=True) write {line}"
@@ -328,6 +332,7 @@ def warn_of_one_list(
             OneListWarning,
             stacklevel=stacklevel,
         )
+        said.add(owner)  # once per cross-validation, not per fold
 
 
 def as_given_data(data: Any, owner: str, columns: Mapping[str, Any]) -> RankingData:

@@ -85,7 +85,7 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
         )
         qid = groups if lists["qid"] is None else lists["qid"]
         if self.by == "query" and qid is None and not isinstance(X, RankingData):
-            line = routing_line()
+            line, _ = routing_line()
             way = "write split(X, qid=qid)"
             if line is not None:
                 way = f"with sklearn.set_config(enable_metadata_routing=True) write {line}"
