@@ -346,6 +346,9 @@ def test_predictions_by_list_are_never_those_of_one_list_in_silence():
     (said,) = messages(lambda: scorer(model, X, Y, **given))
     assert said.startswith("qid was not given: NDCG@5.scorer() takes all 80 rows as one list")
     assert messages(lambda: scorer(model, X, Y, qid=QID, **given)) == []
+    many = np.tile(X, (13, 1)), np.tile(Y, 13)  # predict alone would warn, too
+    (said,) = messages(lambda: scorer(model, *many, sensitive_features=np.tile(SEX, 13)))
+    assert said.startswith("qid was not given: NDCG@5.scorer() takes all 1,040 rows as one list")
     data = as_ranking_data(X, Y, qid=QID, sensitive_features=SEX)
     assert scorer(model, data) == scorer(model, X, Y, qid=QID, **given)
 
