@@ -33,8 +33,9 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
 
     Notes
     -----
-    With scikit-learn's metadata routing on, a search passes ``qid`` on to it. Without, ``groups``
-    (the scikit-learn word for what must stay together) is taken as ``qid``.
+    With scikit-learn's metadata routing on, a search passes ``qid`` on to it, to `fit` and to the
+    score. Without, ``groups`` (the scikit-learn word for what must stay together) is taken as
+    ``qid``, but each score is that of one list, with a `OneListWarning`.
 
     Examples
     --------
