@@ -63,7 +63,7 @@ def main():
         for seed in range(3):
             ranker = PreferenceRanker(
                 model, pair_features="both", pivoting=pivoting, max_pairs=20_000, random_state=seed
-            ).fit(X, y)
+            ).fit(X, y, qid=0)
             found, seconds = timed(lambda ranker=ranker: ranker.order_lists(people, qid=0))
             most = max(most, found.n_calls)
             cost = f"{found.n_compared:,} pairs ({found.n_compared / bound:.2f} of 2 n ln n)"

@@ -365,9 +365,10 @@ def trec_text(rng: random.Random) -> tuple[bytes, dict[str, Any]]:
     for name in names[: rng.choice([0, 1, 2, 5, 9])]:
         query, score = rng.choice(["1", "1", "q2", "é"]), number_text(rng, odd)
         words = [query, "Q0", name, "1", score, "tag"]
+        words += rng.choice([[], [], [], ["and", "more"]])
         lines.append(rng.choice([" ", "\t", "  "]).join(words))
         if rng.random() < 0.1:
-            lines.append(rng.choice(["", "   "]))
+            lines.append(rng.choice(["", "   ", "# a comment", "#1 Q0 z 1 2 tag"]))
     options = {"ties": "trec"} if rng.random() < 0.3 else {}
     return rng.choice(["\n", "\n", "\r\n"]).join(lines).encode(), options
 

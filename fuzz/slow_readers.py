@@ -105,6 +105,7 @@ def trec_rows(data: bytes) -> list[tuple[str, str, float]]:
     """Return query, document and score of each line of a TREC run."""
     lines = unpacked(data).removeprefix(b"\xef\xbb\xbf").split(b"\n")
     words = [line.split() for line in lines if line.split()]
+    words = [each for each in words if each[0][:1] != b"#"]
     return [(each[0].decode(), each[2].decode(), float(each[4])) for each in words]
 
 

@@ -1,6 +1,7 @@
 """Every block of code in the prose runs, and shows the output it says it shows."""
 
 import doctest
+import inspect
 import os
 import re
 import subprocess
@@ -9,6 +10,11 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from sklearn import config_context
+
+from equirank import Ranker
+from equirank.core.registry import metric_names, public_classes
+from equirank.metrics.properties import scenario_names
 
 ROOT = Path(__file__).parents[1]
 PAGES = [
@@ -49,6 +55,12 @@ def pages_with(*kinds):
 @pages_with("python", "pycon")
 def test_python_blocks_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    with config_context():  # a page may switch metadata routing on
+        run_python_blocks(page)
+
+
+def run_python_blocks(page):
+    """Run the blocks of a page and return their names."""
     names = {"__name__": "__main__"}
     for kind, body, line in blocks(page, "python", "pycon"):
         if kind == "python":
@@ -60,6 +72,28 @@ def test_python_blocks_run(page, tmp_path, monkeypatch):
         runner.run(example, out=report.append, clear_globs=False)
         names.update(example.globs)  # the test works on a copy
         assert not runner.failures, "".join(report)
+    return names
+
+
+@pytest.mark.slow
+def test_the_searches_of_the_lightgbm_page_score_each_list():
+    """The scores and the alpha of the page, without scikit-learn's tools."""
+    with config_context():
+        page = run_python_blocks(ROOT / "docs" / "move_from_lgbmranker.md")
+    X, y, qid, sex, scorer = (page[name] for name in ("X", "y", "qid", "sex", "TradeoffScorer"))
+    scores, tradeoffs = [], {alpha: [] for alpha in page["grid"]["alpha"]}
+    for at in range(5):
+        test = qid // 2 == at
+        fit, held = {"qid": qid[~test]}, {"qid": qid[test]}
+        model = page["model"].fit(X[~test], y[~test], **fit)
+        scores.append(model.score(X[test], y[test], **held))
+        for alpha, values in tradeoffs.items():
+            fair = page["FairLambdaMART"](alpha=alpha, n_estimators=20)
+            fair.fit(X[~test], y[~test], sensitive_features=sex[~test], **fit)
+            values.append(scorer()(fair, X[test], y[test], sensitive_features=sex[test], **held))
+    assert page["scores"].tolist() == scores
+    means = {alpha: sum(values) / 5 for alpha, values in tradeoffs.items()}
+    assert page["alpha"] == max(means, key=means.get)
 
 
 def commands(body):
@@ -142,6 +176,61 @@ def test_blocks_are_found(tmp_path):
     assert list(blocks(page, "python")) == [("python", "x = 1\n", 2)]
     ((_, body, _),) = blocks(page, "console")
     assert commands(body) == [("c", "d\n"), ("e", "")]
+
+
+#: A count in the prose: the page, the words around it, and the number in the code.
+COUNTS = [
+    ("README.md", r"(\w+) metrics, rankers", lambda: len(metric_names())),
+    ("docs/overview.md", r"\*\*\[(\w+) metrics\]", lambda: len(metric_names())),
+    ("docs/overview.md", r"(\w+) kinds of harm", lambda: len(scenario_names())),
+    ("docs/properties.md", r"which of (\w+) harms", lambda: len(scenario_names())),
+    ("docs/overview.md", r"(\w+) studies", lambda: len([*ROOT.glob("reproductions/*/run.py")])),
+    ("docs/tutorials/index.md", r"in (\w+) chapters", lambda: len([*ROOT.glob(COURSE)])),
+    ("docs/index.md", r"in (\w+) chapters", lambda: len([*ROOT.glob(COURSE)])),
+    ("docs/neighbours.md", r"Which of (\w+) packages", lambda: len(neighbours())),
+    ("docs/install.md", r"has (\w+) dependencies", lambda: len(dependencies())),
+]
+COURSE = "docs/tutorials/course_*.md"
+SMALL = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+
+
+def neighbours():
+    """Return the rows of the table of packages, of which the first is this one."""
+    overview = (ROOT / "docs" / "neighbours.md").read_text(encoding="utf-8").split("\n## ")[1]
+    return [line for line in overview.splitlines() if line.startswith("| ")][2:]
+
+
+def dependencies():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+
+
+@pytest.mark.parametrize(("page", "words", "count"), COUNTS, ids=[each[1] for each in COUNTS])
+def test_counts_are_those_of_the_code(page, words, count):
+    found = re.findall(words, (ROOT / page).read_text(encoding="utf-8"))
+    assert found, f"{page} has no {words}: change COUNTS, too"
+    n = count()
+    assert set(found) <= {str(n), *SMALL[n : n + 1]}
+
+
+def test_what_other_packages_have_is_not_in_this_one():
+    """The page that says what is lacking names in backticks what is there."""
+    page = (ROOT / "docs" / "neighbours.md").read_text(encoding="utf-8")
+    lacking = re.search(r"\n## What they have.*?(?=\n## )", page, re.DOTALL)[0]
+    for name in re.findall(r"`([A-Z]\w+)`", lacking):
+        assert name in public_classes(object) or name in metric_names()
+        lacking = lacking.replace(f"`{name}`", "")
+    words = {"bpref": "Bpref", "rank-biased precision": "RBP", "diversity": "AlphaNDCG"}
+    words |= {name.lower(): name for name in metric_names()}
+    for word, name in words.items():
+        assert not re.search(rf"(?<![-\w]){word}\b", lacking.lower()), f"{name} exists"
+    unbiased = [n for n, kind in public_classes(Ranker).items() if "position" in taken(kind.fit)]
+    assert "`LambdaMART` and `FairLambdaMART`\n  [correct for it]" in page
+    assert sorted(unbiased) == ["FairLambdaMART", "LambdaMART"]
+
+
+def taken(method):
+    """Return the names of a method's arguments."""
+    return inspect.signature(method).parameters
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/index.md"])

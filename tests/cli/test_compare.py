@@ -144,7 +144,8 @@ def test_a_share_held_out_and_one_list(folder):
     path.write_text(text)
     done = run(path)
     assert done.exit_code == 2
-    assert 'by must be "item"' in done.stderr
+    assert "[data] query must name at least two lists" in done.stderr
+    assert 'by="item" splits the rows' in done.stderr
     path.write_text(text.replace("[split]", '[split]\nby = "item"'))
     done = run(path)
     assert done.exit_code == 0, done.output

@@ -212,7 +212,7 @@ def test_one_list_is_split_by_item():
     X, people = rng.normal(size=(90, 3)), np.repeat(["f", "m"], 45)
     data = as_ranking_data(X, np.maximum(0, X[:, 0] + 1), sensitive_features=people)
     methods = {"a": Weights(), "b": Weights(noise=2.0)}
-    with pytest.raises(DataError, match='by must be "item"'):
+    with pytest.raises(DataError, match='by="item" splits the rows of a single list'):
         compare(methods, data, "NDCG@5", cv=3)
     result = compare(methods, data, ["NDCG@5", "ExposureGap"], cv=3, by="item", seeds=[0, 1])
     assert result.unit == "folds"

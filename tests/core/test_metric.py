@@ -312,9 +312,9 @@ def test_a_scorer_is_positive_for_higher_and_negative_for_lower():
     assert AverageRank.direction == "lower"
 
 
-def test_a_scorer_needs_no_qid_for_one_list_and_says_who_it_is():
+def test_a_scorer_of_one_list_says_who_it_is():
     model = RidgeRanker().fit(X, Y)
-    assert NDCG().scorer()(model, X, Y) == model.score(X, Y)
+    assert NDCG().scorer()(model, X, Y, qid=0) == model.score(X, Y, qid=0)
     assert repr((NDCG @ 10).scorer()) == "NDCG@10.scorer()"
     assert repr(pickle.loads(pickle.dumps(RND(step=5).scorer()))) == "RND(step=5).scorer()"
 

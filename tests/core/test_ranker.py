@@ -279,7 +279,7 @@ def test_score_is_the_mean_ndcg_at_10():
     assert model.score(X, Y, qid=QID) == pytest.approx(expected, rel=1e-12)
     assert model.score(X, Y, sample_weight=np.ones(30), qid=QID) == model.score(X, Y, qid=QID)
     one_list = ndcg(Y, model.predict(X), k=10)
-    assert model.score(X, Y) == pytest.approx(one_list, rel=1e-12)
+    assert model.score(X, Y, qid=0) == pytest.approx(one_list, rel=1e-12)
     with pytest.raises(DataError, match="relevance"):
         model.score(X, qid=QID)
 
@@ -303,25 +303,30 @@ def one_list_warnings(work):
 def test_many_rows_without_qid_warn_once_per_call():
     model = Spy()
     advice = "; pass the list of each row as qid, or qid=0 if they are one list"
-    for work, name in [
-        (lambda: model.fit(MANY, GRADES), "Spy.fit"),
-        (lambda: model.rank(MANY), "Spy.rank"),
-        (lambda: model.score(MANY, GRADES), "Spy.score"),
+    few, grades = MANY[:201], GRADES[:201]
+    for work, name, n_rows in [
+        (lambda: model.fit(few, grades), "Spy.fit", "201"),
+        (lambda: model.score(few, grades), "Spy.score", "201"),
+        (lambda: model.rank(few, grades), "Spy.rank", "201"),
+        (lambda: model.rank(MANY), "Spy.rank", "1,001"),
+        (lambda: NDCG().scorer()(model, few[:2], grades[:2]), "NDCG.scorer()", "2"),
     ]:
         assert one_list_warnings(work) == [
-            f"qid was not given: {name} takes all 1,001 rows as one list{advice}"
+            f"qid was not given: {name} takes all {n_rows} rows as one list{advice}"
         ]
     assert one_list_warnings(lambda: model.predict(MANY)) == []  # each row has its own score
 
 
 def test_one_list_is_stated_or_short():
-    few, grades, model = MANY[:1000], GRADES[:1000], Spy()
+    few, grades, model = MANY[:200], GRADES[:200], Spy()
     data = as_ranking_data(MANY, GRADES)
     for work in [
         lambda: model.fit(few, grades).score(few, grades),
         lambda: model.fit(data).score(data),
         lambda: model.fit(MANY, GRADES, qid=0).score(MANY, GRADES, qid=0),
         lambda: model.rank(MANY, qid=np.int64(7)),
+        lambda: model.rank(MANY[:1000]),
+        lambda: model.rank(few, grades),
         lambda: BlindToLists().fit(MANY, GRADES),
     ]:
         assert one_list_warnings(work) == []
@@ -333,6 +338,28 @@ def test_one_list_is_stated_or_short():
         model.rank(MANY, qid="vacancy")
     with pytest.raises(DataError, match="qid must be one-dimensional"):
         model.rank(MANY, qid=True)
+
+
+@pytest.mark.parametrize("needs", [{"qid"}, set()])
+def test_after_several_lists_any_score_without_qid_warns(needs):
+    class Mine(Spy):
+        fit_needs = frozenset(needs)
+
+    few, grades, lists = MANY[:200], GRADES[:200], np.arange(200) % 10
+    model = Mine()
+    for given in (
+        (few, grades, {"qid": lists}),
+        (as_ranking_data(few, grades, qid=lists), None, {}),
+    ):
+        model.fit(*given[:2], **given[2])
+        assert model.n_lists_ == 10
+        assert one_list_warnings(lambda: model.score(few[:2], grades[:2])) == [
+            "qid was not given: Mine.score takes all 2 rows as one list; pass the list of each row "
+            "as qid, or qid=0 if they are one list"
+        ]
+        assert one_list_warnings(lambda: model.score(few[:2], grades[:2], qid=0)) == []
+    model.fit(few, grades, qid=0)
+    assert one_list_warnings(lambda: model.score(few, grades)) == []
 
 
 def test_predictions_that_depend_on_lists_warn_of_one():

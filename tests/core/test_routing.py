@@ -1,6 +1,8 @@
 """Metadata routing: queries, groups and costs find their way through scikit-learn's tools."""
 
 import pickle
+import re
+import warnings
 
 import numpy as np
 import pytest
@@ -8,12 +10,22 @@ import sklearn
 from reference_ranker import GroupRidgeRanker, RidgeRanker
 from sklearn.base import clone
 from sklearn.exceptions import UnsetMetadataPassedError
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score, cross_validate
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    cross_val_predict,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    permutation_test_score,
+    validation_curve,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from equirank import DataError, QueryKFold
+from equirank import DataError, OneListWarning, QueryKFold, as_ranking_data
 from equirank.metrics import NDCG, RND, ExposureGap
+from equirank.rerankers import DetGreedy, Reranked
 
 RNG = np.random.default_rng(0)
 N = 80
@@ -73,7 +85,7 @@ def validate(model=None, params=None, **options):
 def test_cross_validate_with_its_own_score():
     result = validate()
     np.testing.assert_allclose(result["test_score"], by_hand(RidgeRanker()), rtol=1e-12)
-    one_list = RidgeRanker().fit(X, Y).score(X, Y)
+    one_list = RidgeRanker().fit(X, Y, qid=0).score(X, Y, qid=0)
     assert not np.isclose(result["test_score"].mean(), one_list)
 
 
@@ -95,7 +107,7 @@ def test_a_pipeline_passes_queries_to_fit_and_score():
     alone = RidgeRanker().fit(Z, Y, qid=QID)
     np.testing.assert_allclose(pipe.predict(X), alone.predict(Z), rtol=1e-12)
     assert pipe.score(X, Y, qid=QID) == pytest.approx(alone.score(Z, Y, qid=QID), rel=1e-12)
-    assert pipe.score(X, Y, qid=QID) != pipe.score(X, Y)
+    assert pipe.score(X, Y, qid=QID) != pipe.score(X, Y, qid=0)
 
 
 def test_a_pipeline_inside_cross_validate():
@@ -225,6 +237,129 @@ def test_folds_by_item_are_spread_over_groups():
         counts = [(SEX[test] == group).sum() for test in result["indices"]["test"]]
         # within one per list, so within eight in all
         assert max(counts) - min(counts) <= 8
+
+
+# what is said without the lists, and that the line it names works
+
+PIPE = make_pipeline(StandardScaler(), RidgeRanker())
+GRID = {"penalty": [0.1, 1e4]}
+CURVE = {"param_name": "penalty", "param_range": [1.0]}
+#: A tool, called with its splitter and with what it gets of the lists; and the line to write.
+TOOLS = {
+    "cross_val_score": lambda **o: cross_val_score(RidgeRanker(), X, Y, **o),
+    "cross_validate": lambda **o: cross_validate(RidgeRanker(), X, Y, **o),
+    "cross_val_predict": lambda **o: cross_val_predict(RidgeRanker(), X, Y, **o),
+    "learning_curve": lambda **o: learning_curve(RidgeRanker(), X, Y, train_sizes=[1.0], **o),
+    "validation_curve": lambda **o: validation_curve(RidgeRanker(), X, Y, **CURVE, **o),
+    "permutation_test_score": lambda **o: permutation_test_score(
+        RidgeRanker(), X, Y, n_permutations=1, **o
+    ),
+}
+
+
+def messages(work):
+    """The texts of the warnings of a call, once each."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        work()
+    assert all(each.category is OneListWarning for each in caught)
+    return list(dict.fromkeys(str(each.message) for each in caught))
+
+
+def line_of(message):
+    return message.partition("with sklearn.set_config(enable_metadata_routing=True) write ")[2]
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_cross_validation_without_lists_names_the_line_and_the_line_works(tool):
+    call, line = TOOLS[tool], f'{tool}(..., cv=QueryKFold(5), params={{"qid": qid}})'
+    end = line + ", or qid=0 if they are one list"
+    with sklearn.config_context(enable_metadata_routing=False):
+        fits = [f"qid was not given: RidgeRanker.fit takes all {n} rows" for n in (40, 64)]
+        for cv in (5, QueryKFold(5, by="item")):
+            said = messages(lambda cv=cv: call(cv=cv))
+            assert {line_of(each) for each in said} == {end}
+            assert said[0].startswith(tuple(fits))
+        for given in ({}, {"params": {"qid": QID}}):
+            with pytest.raises(DataError) as caught:
+                call(cv=QueryKFold(5), **given)
+            assert line_of(str(caught.value)) == line
+        # queries to fit alone
+        said = messages(lambda: call(cv=GroupKFold(5), groups=QID, params={"qid": QID}))
+        wanted = [] if tool == "cross_val_predict" else {end}
+        assert {line_of(each) for each in said} == set(wanted)
+        assert all("RidgeRanker.score takes" in each for each in said)
+    assert messages(lambda: call(cv=QueryKFold(5), params={"qid": QID})) == []
+    assert messages(lambda: call(cv=QueryKFold(5, by="item"), params={"qid": 0})) == []
+
+
+def test_each_cross_validation_says_it_once():
+    def said():
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            GridSearchCV(RidgeRanker(), GRID, cv=4, n_jobs=1).fit(X, Y)
+        return [str(each.message).partition(" takes")[0] for each in caught]
+
+    each = ["qid was not given: RidgeRanker.fit", "qid was not given: RidgeRanker.score"]
+    with sklearn.config_context(enable_metadata_routing=False):
+        assert said() == said() == each
+
+
+@pytest.mark.parametrize("scoring", [None, (NDCG @ 5).scorer()])
+def test_a_search_without_lists_names_the_line_and_the_line_works(scoring):
+    def search(cv):
+        return GridSearchCV(RidgeRanker(), GRID, cv=cv, scoring=scoring, error_score="raise")
+
+    line = "GridSearchCV(..., cv=QueryKFold(5)).fit(X, y, qid=qid)"
+    later = "GridSearchCV.score(X, y, qid=qid)"
+    end = ", or qid=0 if they are one list"
+    with sklearn.config_context(enable_metadata_routing=False):
+        said = messages(lambda: search(GroupKFold(4)).fit(X, Y, groups=QID, qid=QID))
+        assert {line_of(each) for each in said} == {line + end}
+        assert all("score" in each for each in said)
+        with pytest.raises(DataError) as caught:
+            search(QueryKFold(5)).fit(X, Y, qid=QID)
+        assert line_of(str(caught.value)) == line
+    found = []
+    assert messages(lambda: found.append(search(QueryKFold(5)).fit(X, Y, qid=QID))) == []
+    assert [line_of(each) for each in messages(lambda: found[0].score(X, Y))] == [later + end]
+    assert messages(lambda: found[0].score(X, Y, qid=QID)) == []
+
+
+def test_a_pipeline_without_lists_names_the_line_and_the_line_works():
+    many = np.tile(X, (3, 1)), np.tile(Y, 3)
+    lines = [
+        f"Pipeline.{name}(X, y, qid=qid), or qid=0 if they are one list"
+        for name in ("fit", "score")
+    ]
+    with sklearn.config_context(enable_metadata_routing=False):
+        said = messages(lambda: clone(PIPE).fit(*many).score(*many))
+        assert [line_of(each) for each in said] == lines
+        pipe = clone(PIPE).fit(X, Y, ridgeranker__qid=QID)
+        assert [line_of(each) for each in messages(lambda: pipe.score(X, Y))] == lines[1:]
+    assert messages(lambda: clone(PIPE).fit(X, Y, qid=QID).score(X, Y, qid=QID)) == []
+
+
+def test_predictions_by_list_are_never_those_of_one_list_in_silence():
+    model = Reranked(RidgeRanker(), DetGreedy()).fit(X, Y, qid=QID, sensitive_features=SEX)
+    scorer, given = (NDCG @ 5).scorer(), {"sensitive_features": SEX}
+    (said,) = messages(lambda: scorer(model, X, Y, **given))
+    assert said.startswith("qid was not given: NDCG@5.scorer() takes all 80 rows as one list")
+    assert messages(lambda: scorer(model, X, Y, qid=QID, **given)) == []
+    many = np.tile(X, (13, 1)), np.tile(Y, 13)  # predict alone would warn, too
+    (said,) = messages(lambda: scorer(model, *many, sensitive_features=np.tile(SEX, 13)))
+    assert said.startswith("qid was not given: NDCG@5.scorer() takes all 1,040 rows as one list")
+    data = as_ranking_data(X, Y, qid=QID, sensitive_features=SEX)
+    assert scorer(model, data) == scorer(model, X, Y, qid=QID, **given)
+
+
+@pytest.mark.slow
+def test_other_processes_name_a_line_too():
+    """A warning is an error there, too."""
+    line = re.escape('write cross_validate(..., cv=QueryKFold(5), params={"qid": qid})')
+    without = sklearn.config_context(enable_metadata_routing=False)
+    with without, pytest.raises(OneListWarning, match=line):
+        cross_val_score(RidgeRanker(), X, Y, cv=2, n_jobs=2, error_score="raise")
 
 
 # the scorers themselves

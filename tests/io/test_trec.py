@@ -111,7 +111,8 @@ def test_negative_grades_are_0_with_a_warning(files):
     ("line", "said"),
     [
         ("q1 Q0 a 1 2.5", "must be query Q0 document rank score tag, got 5 fields in 'q1 Q0 a 1"),
-        ("q1 Q0 a 1 2.5 tag more", "got 7 fields"),
+        ("q1 Q0 an id 1 2.5 tag", "got 7 fields"),
+        ("a query Q0 a 1 2.5 tag", "got 7 fields"),
         ("q1 Q0 a 1 high tag", "score must be a number, got 'high'"),
         ("q1 Q0 a 1 nan tag", "score must be a number, got 'nan'"),
         ("q1 Q0 a 1 inf tag", "score must be a number, got 'inf'"),
@@ -134,6 +135,8 @@ def test_a_broken_line_is_named(tmp_path, line, said):
 def test_broken_judgements(files):
     for text, said in (
         ("q1 0 a 1\nq1 0 a 1\n", "line 2: query 'q1' has document 'a' twice"),
+        ("q1 0 a 1 more\n", "line 1: must be query iteration document grade, got 5 fields"),
+        ("# only a comment\n", "must contain at least one line"),
         ("q1 0 a\n", "line 1: must be query iteration document grade, got 3 fields"),
         ("q1 0 a x\n", "line 1: grade must be a number, got 'x'"),
         ("\n", "must contain at least one line"),
@@ -153,6 +156,24 @@ def test_gzip_tabs_and_a_byte_order_mark(tmp_path, files):
     packed = tmp_path / "packed"
     packed.write_bytes(gzip.compress(b"\xef\xbb\xbf" + RUN.replace(" ", "\t").encode()))
     assert rows(read_trec(packed)) == rows(read_trec(files[0]))
+
+
+def test_what_trec_eval_skips_is_skipped_and_logged(files, caplog):
+    """As `get_qrels.c` and `get_trec_results.c` of trec_eval read these files."""
+    wanted = rows(read_trec(*files, missing_relevance="irrelevant"))
+    run, qrels = RUN.splitlines(), QRELS.splitlines()
+    run[1:1] = ["# made by hand", "  #q1 Q0 z 1 9 tag", ""]
+    run[-1] += " seed=7 a b"
+    files[0].write_bytes(b"\xef\xbb\xbf" + "\r\n".join(run).encode())  # no final newline
+    qrels[2:2] = ["#q1 0 z 1", "# two", "#", " \t"]
+    files[1].write_bytes("\r\n".join(qrels).replace(" ", "\t").encode())
+    with caplog.at_level("INFO", "equirank"):
+        assert rows(read_trec(*files, missing_relevance="irrelevant")) == wanted
+    assert [(each.levelname, each.getMessage()) for each in caplog.records] == [
+        ("INFO", f"{files[1]}: comment lines skipped: 3"),
+        ("INFO", f"{files[0]}: comment lines skipped: 2"),
+        ("WARNING", f"{files[0]}: lines with text after the tag, which was left out: 1"),
+    ]
 
 
 def test_groups_of_documents(files):
@@ -214,6 +235,7 @@ def test_a_ranking_against_the_scores_counts_down(tmp_path):
         ({"ids": ["a", ""]}, "got ''"),
         ({"ids": ["a", "a"]}, "ids must differ in a query, got 'a' again in row 1"),
         ({"qid": ["x y", "x y"]}, "query must be a word without white space"),
+        ({"qid": ["#1", "#1"]}, "query must not begin with #, as a comment does, got '#1'"),
         ({"y": None}, "must have relevance"),
         ({"y": [0.5, 1]}, "whole numbers in judgements, got 0.5 in row 0 of query 7"),
     ],

@@ -113,7 +113,7 @@ def test_what_the_ranker_takes_is_handed_on():
     rng = np.random.default_rng(0)
     cost = rng.uniform(0.5, 2.0, size=len(y))
     with_cost = RankingClassifier(RankBoost(10), calibration_folds=None).fit(X, y, cost=cost)
-    ranker = RankBoost(10).fit(X, y.astype(float), cost=cost)
+    ranker = RankBoost(10).fit(X, y.astype(float), qid=0, cost=cost)
     assert np.array_equal(with_cost.rankers_[0].predict(X), ranker.predict(X))
     with pytest.raises(DataError, match="cost"):
         RankingClassifier(RankBoost(10)).fit(X, y, cost=cost[:-1])

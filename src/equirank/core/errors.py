@@ -20,6 +20,7 @@ __all__ = [
     "listed",
     "logger",
     "outer_stacklevel",
+    "routing_line",
     "suggest",
 ]
 
@@ -56,7 +57,7 @@ class EquirankWarning(UserWarning):
 
 
 class OneListWarning(EquirankWarning):
-    """Many rows count as one list since ``qid`` was not given; ``qid=0`` states one list."""
+    """All rows count as one list since ``qid`` was not given; ``qid=0`` states one list."""
 
 
 class FairnessOverfitWarning(EquirankWarning):
@@ -74,6 +75,30 @@ def outer_stacklevel() -> int:
     while frame.f_back is not None and frame.f_code.co_filename.startswith(own):
         level, frame = level + 1, frame.f_back
     return level
+
+
+def routing_line() -> tuple[str | None, object]:
+    """Return the line that passes ``qid`` through the scikit-learn tool that calls the library.
+
+    None if no cross-validation, search or pipeline of scikit-learn is calling. The second object
+    exists as long as that call of a cross-validation or search, or is None.
+    """
+    line, call, frame = None, None, sys._getframe(1).f_back
+    while frame is not None:
+        module, name = frame.f_globals.get("__name__", ""), frame.f_code.co_name
+        if module.startswith(("sklearn.model_selection._", "sklearn.pipeline")):
+            holder = type(frame.f_locals.get("self")).__name__
+            call = frame.f_locals.get("parallel", call)
+            folds = "(..., cv=QueryKFold(5))" if name == "fit" else ""
+            if module == "sklearn.pipeline" and not name.startswith("_"):
+                line = f"{holder}.{name}(X, y, qid=qid)"
+            elif "._search" in module and name in ("fit", "score"):
+                line = f"{holder}{folds}.{name}(X, y, qid=qid)"
+            elif module == "sklearn.model_selection._validation":
+                tool = "cross_validate" if name.startswith("_") else name
+                line = f'{tool}(..., cv=QueryKFold(5), params={{"qid": qid}})'
+        frame = frame.f_back
+    return line, call
 
 
 def suggest(word: str, choices: Sequence[str]) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from typing import Any, Literal
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from . import inputs
 from .attribute import Attribute, LabelError
 from .data import RankingData
 from .encoding import Unseen, align, check_width, encoding_of, known_groups
-from .errors import DataError, OneListWarning, listed, suggest
+from .errors import DataError, OneListWarning, listed, routing_line, suggest
 from .frames import FrameFeatures, as_frame, frame_features, take_named
 from .label_knowledge import Knowledge, detail_columns, known_attribute, split_details
 from .labels import check_groups, encode, group_rows, query_weights
@@ -20,6 +21,8 @@ from .params import Label
 from .unknown_words import CleanedLabels, warn_of_labels
 
 __all__ = [
+    "LONG_REQUEST",
+    "MANY_ROWS",
     "DeclaredGroups",
     "as_empty_data",
     "as_given_data",
@@ -29,6 +32,13 @@ __all__ = [
     "warn_of_one_list",
     "with_declared",
 ]
+
+#: Rows above which one list to learn from or to score is likely a forgotten ``qid``.
+MANY_ROWS = 200
+#: Rows above which one list to rank is, as a single request may be long.
+LONG_REQUEST = 1000
+#: Who has warned in each running cross-validation.
+_SAID: WeakKeyDictionary[object, set[str]] = WeakKeyDictionary()
 
 
 class DeclaredGroups(dict[Any, Sequence[Any]]):
@@ -53,10 +63,6 @@ class DeclaredGroups(dict[Any, Sequence[Any]]):
         known = {str(group).strip().casefold() for group in seen}  # others are misspelt
         more = {str(group): group for group in told if str(group).strip().casefold() not in known}
         return [*seen, *more.values()] if more else None
-
-
-#: Rows above which one list is likely a forgotten ``qid``.
-MANY_ROWS = 1000
 
 
 def as_ranking_data(
@@ -346,18 +352,30 @@ def refuse_beside(given: Mapping[str, Any], what: str = "RankingData") -> None:
             raise DataError(f"{name} must be None beside a {what}, which brings its own")
 
 
-def warn_of_one_list(X: Any, qid: Any, n_rows: int, owner: str, stacklevel: int = 3) -> None:
-    """Warn if more than 1,000 rows are one list only because ``qid`` was not given.
+def warn_of_one_list(
+    X: Any, qid: Any, n_rows: int, owner: str, stacklevel: int = 3, above: int = MANY_ROWS
+) -> None:
+    """Warn if more than ``above`` rows are one list only because ``qid`` was not given.
 
-    A `RankingData` states its lists. ``stacklevel`` is that of `warnings.warn` as seen from here.
+    A `RankingData` states its lists. In scikit-learn's cross-validation and searches any number of
+    rows is too many, and the message names the line that passes ``qid`` through them.
+    ``stacklevel`` is that of `warnings.warn` as seen from here.
     """
-    if qid is None and n_rows > MANY_ROWS and not isinstance(X, RankingData):
+    if qid is not None or isinstance(X, RankingData):
+        return
+    line, call = routing_line()
+    said = set() if call is None else _SAID.setdefault(call, set())
+    if owner not in said and (n_rows > above or (line is not None and "cv=" in line)):
+        way = "pass the list of each row as qid"
+        if line is not None:
+            way = f"with sklearn.set_config(enable_metadata_routing=True) write {line}"
         warnings.warn(
-            f"qid was not given: {owner} takes all {n_rows:,} rows as one list; pass the list of "
-            "each row as qid, or qid=0 if they are one list",
+            f"qid was not given: {owner} takes all {n_rows:,} rows as one list; {way}, or qid=0 if "
+            "they are one list",
             OneListWarning,
             stacklevel=stacklevel,
         )
+        said.add(owner)  # once per cross-validation, not per fold
 
 
 def with_declared(data: RankingData, groups: DeclaredGroups, by: Any) -> RankingData:

@@ -138,7 +138,7 @@ class ListKeywords(TypedDict, total=False):
         Features of all rows; a ranker that scores whole lists needs all rows of the list.
     qid : array-like, optional
         The query of each row. Without it all rows are one list, with a `OneListWarning` if there
-        are more than 1,000; ``qid=0`` states one list.
+        are more than 1,000, or 200 with relevance; ``qid=0`` states one list.
     sensitive_features : array-like, optional
         The groups of people, as in `as_ranking_data`.
     """
@@ -206,7 +206,7 @@ class FitKeywords(CostKeywords, total=False):
         Relevance, >= 0.
     qid : array-like or str, optional
         The query of each row. Without it all rows are one list, with a `OneListWarning` if there
-        are more than 1,000; ``qid=0`` states one list.
+        are more than 200; ``qid=0`` states one list.
     sensitive_features, cost, query_weight : array-like or str, optional
         As in `as_ranking_data`.
     """

@@ -17,7 +17,13 @@ from .encoding import Encoding, Unseen, align
 from .errors import DataError, outer_stacklevel
 from .explain_pair import Parts, Scored, explain_pair
 from .frames import as_frame, column_names
-from .given_data import as_ranking_data, refuse_beside, warn_of_one_list
+from .given_data import (
+    LONG_REQUEST,
+    MANY_ROWS,
+    as_ranking_data,
+    refuse_beside,
+    warn_of_one_list,
+)
 from .keywords import FitKeywords, ListKeywords, PairKeywords, PredictKeywords, shared_keywords
 from .label_knowledge import detail_columns
 from .labels import MAX_GROUPS
@@ -137,7 +143,8 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             Seed of the draws.
         """
         data = self._prediction_data(X, y, **given)
-        self._warn_of_given(X, given["qid"], data, "rank")
+        above = LONG_REQUEST if y is None else MANY_ROWS  # relevance is for evaluation
+        self._warn_of_given(X, given["qid"], data, "rank", above)
         if n_draws is not None:
             if not hasattr(self, "_draw"):
                 name = type(self).__name__
@@ -159,7 +166,8 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     ) -> float:
         """Return the mean NDCG@10 over queries.
 
-        ``sample_weight`` is ignored; scikit-learn's Pipeline passes it if routing is enabled.
+        ``sample_weight`` is ignored; scikit-learn's Pipeline passes it if routing is enabled. After
+        a fit to several lists a missing ``qid`` is a warning for any number of rows.
         """
         data = self._prediction_data(X, y, **lists)
         self._warn_of_given(X, lists["qid"], data, "score")
@@ -303,7 +311,7 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
                 )
             self._store_encoding(X)
             self._check_finite(X)
-            return self._hide(X, self._taken())
+            return self._own(X)
         if y is not None:
             inputs.numbers("y", y)  # names the row, which scikit-learn does not
         tags = self.__sklearn_tags__()
@@ -326,6 +334,11 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
             cost=self._wanted("cost", cost),
             query_weight=self._wanted("query_weight", query_weight),
         )
+        return self._own(data)
+
+    def _own(self, data: RankingData) -> RankingData:
+        """Store the number of lists, and return what `fit` declares."""
+        self.n_lists_ = data.n_queries
         return self._hide(data, self._taken())
 
     def _frame_data(self, X: Any, y: Any, given: dict[str, Any]) -> RankingData:
@@ -421,12 +434,19 @@ class Ranker(Declared, BaseEstimator):  # type: ignore[misc]
     def _warn_of_one_list(self, X: Any, qid: Any, data: RankingData, method: str) -> None:
         """Warn in a method whose result depends on the lists for some rankers only."""
         if "qid" in self.predict_needs:
-            self._warn_of_given(X, qid, data, method)
+            self._warn_of_given(X, qid, data, method, LONG_REQUEST)
 
-    def _warn_of_given(self, X: Any, qid: Any, data: RankingData, method: str) -> None:
-        """Warn in a method whose result depends on the lists."""
+    def _warn_of_given(
+        self, X: Any, qid: Any, data: RankingData, method: str, above: int | None = None
+    ) -> None:
+        """Warn in a method whose result depends on the lists.
+
+        If ``above`` is None, any number of rows is too many after a fit to several lists.
+        """
         owner = f"{type(self).__name__}.{method}"
-        warn_of_one_list(X, qid, data.n_rows, owner, outer_stacklevel() + 1)
+        if above is None:
+            above = 0 if getattr(self, "n_lists_", 1) > 1 else MANY_ROWS
+        warn_of_one_list(X, qid, data.n_rows, owner, outer_stacklevel() + 1, above)
 
     def _check_finite(self, data: RankingData) -> None:
         """Raise if features are infinite, or missing and not allowed."""

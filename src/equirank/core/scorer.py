@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from .data import RankingData
 from .errors import outer_stacklevel
 from .keywords import CostKeywords, ListKeywords, shared_keywords
 from .metric import Metric
@@ -71,6 +72,12 @@ def predicted_ranking(
 
     last = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     needs: frozenset[str] = getattr(type(last), "predict_needs", frozenset())
+    if isinstance(X, RankingData):
+        ranking: Ranking = estimator.rank(X, y)
+        return ranking
+    n_rows = X.shape[0] if hasattr(X, "shape") else len(X)
+    warn_of_one_list(X, given["qid"], n_rows, owner, outer_stacklevel() + 1, above=0)
+    given = {**given, "qid": 0 if given["qid"] is None else given["qid"]}
     passed = {name: value for name, value in given.items() if name in needs}
     data = as_ranking_data(
         None,
@@ -79,6 +86,4 @@ def predicted_ranking(
         score=estimator.predict(X, **passed),
         max_groups=MAX_GROUPS,  # a fold may be short
     )
-    if "qid" not in passed:  # otherwise predict warns
-        warn_of_one_list(X, given["qid"], data.n_rows, owner, outer_stacklevel() + 1)
     return Ranking.from_scores(data)

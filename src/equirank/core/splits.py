@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.model_selection import BaseCrossValidator
 
 from .data import RankingData
-from .errors import DataError
+from .errors import DataError, routing_line
 from .given_data import as_ranking_data
 from .keywords import ListKeywords, shared_keywords
 from .params import Choice, Flag, Integer, Number, check_params
@@ -33,8 +33,9 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
 
     Notes
     -----
-    With scikit-learn's metadata routing on, a search passes ``qid`` on to it. Without, ``groups``
-    (the scikit-learn word for what must stay together) is taken as ``qid``.
+    With scikit-learn's metadata routing on, a search passes ``qid`` on to it, to `fit` and to the
+    score. Without, ``groups`` (the scikit-learn word for what must stay together) is taken as
+    ``qid``, but each score is that of one list, with a `OneListWarning`.
 
     Examples
     --------
@@ -84,6 +85,12 @@ class QueryKFold(BaseCrossValidator):  # type: ignore[misc]
             {"n_splits": Integer(2), "by": Choice("query", "item"), "shuffle": Flag()},
         )
         qid = groups if lists["qid"] is None else lists["qid"]
+        if self.by == "query" and qid is None and not isinstance(X, RankingData):
+            line, _ = routing_line()
+            way = "write split(X, qid=qid)"
+            if line is not None:
+                way = f"with sklearn.set_config(enable_metadata_routing=True) write {line}"
+            raise DataError(f"qid must be given to QueryKFold, which keeps lists whole; {way}")
         data = _rows_only(X, qid, lists["sensitive_features"])
         fold = _folds(data, self.n_splits, self.by, self.shuffle, self.random_state)
         fold = data.to_original(fold)
@@ -201,7 +208,7 @@ def _need_queries(data: RankingData, n: int) -> None:
         return
     if data.n_queries == 1:
         raise DataError(
-            'by must be "item" to split data that is one query: qid was not given or holds a '
-            "single list, and whole queries cannot be split"
+            "qid must name at least two lists to keep them whole, got one list; "
+            'by="item" splits the rows of a single list'
         )
     raise DataError(f"n_splits must be at most the number of queries ({data.n_queries}), got {n}")

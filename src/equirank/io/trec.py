@@ -12,7 +12,7 @@ import numpy as np
 from ..core import inputs
 from ..core.data import RankingData
 from ..core.environment import require
-from ..core.errors import DataError, EquirankWarning, FormatError
+from ..core.errors import DataError, EquirankWarning, FormatError, logger
 from ..core.given_data import as_ranking_data
 from ..core.metric import Metric
 from ..core.ranking import Ranking
@@ -46,7 +46,12 @@ def read_trec(
     A line of a run is ``query Q0 document rank score tag``, one of judgements is ``query iteration
     document grade``. As in trec_eval the scores decide the order; the rank is not used. A document
     that is judged and not retrieved has the position 0: not shown, and counted as relevant where
-    it is. Queries that the run lacks have only such documents. Blank lines are skipped.
+    it is. Queries that the run lacks have only such documents.
+
+    Files are read as by trec_eval: fields are separated by spaces or tabs, lines end in LF or CRLF,
+    and lines that begin with ``#`` are comments. Text after the tag of a run is left out if the
+    rank is a whole number, since another one hints at an id with a space. Comments are counted in
+    the log at level INFO, such text at WARNING. Blank lines and a byte order mark are skipped.
 
     Parameters
     ----------
@@ -179,7 +184,7 @@ def write_trec(
     ------
     DataError
         If ids are missing or repeated in a query, if a query, id or tag is empty or contains white
-        space, or if a relevance is not a whole number.
+        space, if a query begins with ``#``, or if a relevance is not a whole number.
 
     Examples
     --------
@@ -196,6 +201,9 @@ def write_trec(
     """
     chosen = _one_draw(ranking)
     _word("tag", tag)
+    for query in chosen.data.qids.tolist():
+        if str(query).startswith("#"):
+            raise DataError(f"query must not begin with #, as a comment does, got {query!r}")
     scored, graded = _run_lists(chosen), _grade_lists(chosen.data) if qrels is not None else {}
     if qrels is not None:
         if os.path.realpath(qrels) == os.path.realpath(run):
@@ -319,14 +327,19 @@ def _measure(metric: Metric) -> str:
 def _file_lists(path: str | os.PathLike[str], fields: tuple[str, ...], value: str) -> Lists:
     """Return the numbers of a file by query and document."""
     name, found = os.fspath(path), Lists()
-    at = fields.index(value)
+    at, comments, longer = fields.index(value), 0, 0
     with open_bytes(path) as stream:
         for number, raw in enumerate(stream, start=1):
             words = (raw.removeprefix(_BOM) if number == 1 else raw).split()
             if not words:
                 continue
+            if words[0].startswith(b"#"):
+                comments += 1
+                continue
             where = f"{name}, line {number}"
-            if len(words) != len(fields):
+            if len(words) > len(fields) == len(RUN) and words[3].isdigit():  # else an id is split
+                longer += 1
+            elif len(words) != len(fields):
                 raise FormatError(
                     f"{where}: must be {' '.join(fields)}, got {len(words)} fields in "
                     f"{shorten(as_text(raw.strip()) or raw)}"
@@ -340,6 +353,10 @@ def _file_lists(path: str | os.PathLike[str], fields: tuple[str, ...], value: st
             documents[document] = _number(words[at], where, value)
     if not found:
         raise FormatError(f"{name}: must contain at least one line, got none")
+    if comments:
+        logger.info("%s: comment lines skipped: %d", name, comments)
+    if longer:
+        logger.warning("%s: lines with text after the tag, which was left out: %d", name, longer)
     return found
 
 

@@ -313,7 +313,7 @@ def test_drawn_pairs_stand_for_all():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(400, 3))
     y = np.clip(np.round(X[:, 0] + 1 + 0.5 * rng.normal(size=400)), 0, 3)
-    every = RankBoostPlus(1, dtype="float64").fit(X, y)
+    every = RankBoostPlus(1, dtype="float64").fit(X, y, qid=0)
     options = PairOptions(10**9, 20_000, "float64", 5)
     data = as_ranking_data(X, y)
     rule = cost_rule(data, "product", None)
@@ -331,9 +331,9 @@ def test_drawn_pairs_stand_for_all():
         bin_features(X, FactorisedWeights(data, rule, ONE).rows, 255, 0, ONE), Stump(0, 128)
     )
     assert np.allclose(some, whole, atol=0.02)
-    drawn = RankBoostPlus(1, pair_sample=20_000, random_state=1).fit(X, y)
+    drawn = RankBoostPlus(1, pair_sample=20_000, random_state=1).fit(X, y, qid=0)
     assert drawn.feature_[0] == every.feature_[0] == 0
-    again = RankBoostPlus(1, pair_sample=20_000, random_state=1).fit(X, y)
+    again = RankBoostPlus(1, pair_sample=20_000, random_state=1).fit(X, y, qid=0)
     same(drawn, again)
 
 

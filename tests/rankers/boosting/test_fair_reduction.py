@@ -149,7 +149,7 @@ def test_attributes_may_be_chosen_and_crossed():
         "group": np.array(["a", "b"])[data.attribute().codes],
         "coin": rng.choice(["h", "t"], size=data.n_rows),
     }
-    given = {"sensitive_features": people}
+    given = {"qid": 0, "sensitive_features": people}
     with pytest.raises(DataError, match="by must name one of the attributes"):
         FairReduction(booster(5), max_iter=2).fit(data.X, data.y, **given)
     one = FairReduction(booster(5), max_iter=2, by="group").fit(data.X, data.y, **given)

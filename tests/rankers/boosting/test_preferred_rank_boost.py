@@ -110,8 +110,8 @@ def test_no_group_has_less_than_under_the_parity_choice():
     X = rng.normal(size=(300, 4))
     group = np.where(X[:, 1] + rng.normal(size=300) > 0, "a", "b")
     y = np.clip(np.round(X[:, 0] + X[:, 1] + 1), 0, 3)
-    model = PreferredRankBoost(1).fit(X, y, sensitive_features=group)
-    first = RankBoost(1).fit(X, y)
+    model = PreferredRankBoost(1).fit(X, y, qid=0, sensitive_features=group)
+    first = RankBoost(1).fit(X, y, qid=0)
     parity = np.sign(first.alpha_[0]) * (X[:, first.feature_[0]] > first.threshold_[0])
     _, least = group_benefit(parity, group, return_groups=True)
     for choice in model.choices_:

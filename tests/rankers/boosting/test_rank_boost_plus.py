@@ -228,9 +228,9 @@ def test_e2_weights_queries_and_refuses_what_it_cannot_use():
     assert same["E2"] == same["cost_E2"]
     only = np.unique(qid)[0]
     weight = np.where(qid == only, 1.0, 1e-12)
-    part = model.e2(X[qid == only], y[qid == only])
+    part = model.e2(X[qid == only], y[qid == only], qid=0)
     assert model.e2(X, y, qid=qid, query_weight=weight)["E2"] == pytest.approx(part["E2"])
-    assert np.isnan(model.e2(X, np.ones(len(y)))["E2"])
+    assert np.isnan(model.e2(X, np.ones(len(y)), qid=0)["E2"])
     with pytest.raises(DataError, match="y must be an array to compute E2"):
         model.e2(X, qid=qid)
     with pytest.raises(DataError, match="cost must be None beside a RankingData"):

@@ -88,11 +88,11 @@ def test_a_column_goes_by_its_name():
     data = biased(1)
     frame = pandas.DataFrame(data.X, columns=["skill", "age"])
     given = QUICK | {"constraint": "continuous", "n_epochs": 2}
-    by_name = ConstrainedPairwise(column="age", **given).fit(frame, data.y)
-    by_place = ConstrainedPairwise(column=1, **given).fit(data.X, data.y)
+    by_name = ConstrainedPairwise(column="age", **given).fit(frame, data.y, qid=0)
+    by_place = ConstrainedPairwise(column=1, **given).fit(data.X, data.y, qid=0)
     np.testing.assert_array_equal(by_name.differences_, by_place.differences_)
     with pytest.raises(DataError, match="column must be one of the features, got 'size'"):
-        ConstrainedPairwise(column="size", **given).fit(frame, data.y)
+        ConstrainedPairwise(column="size", **given).fit(frame, data.y, qid=0)
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_what_cannot_be_is_refused():
     with pytest.raises(DataError, match="eps of ConstrainedPairwise must be a number in"):
         ConstrainedPairwise(-0.1).fit(data)
     with pytest.raises(DataError, match="sensitive_features must be given"):
-        ConstrainedPairwise().fit(data.X, data.y)
+        ConstrainedPairwise().fit(data.X, data.y, qid=0)
 
 
 def test_without_pairs_nothing_is_learned():

@@ -14,7 +14,7 @@ from ...core import inputs
 from ...core.declared import GIVEN, Declared, OnlyWith
 from ...core.errors import DataError, EquirankWarning
 from ...core.explain_pair import Parts, Scored, explain_pair
-from ...core.given_data import as_ranking_data, warn_of_one_list
+from ...core.given_data import LONG_REQUEST, MANY_ROWS, as_ranking_data, warn_of_one_list
 from ...core.labels import MAX_GROUPS
 from ...core.pair_explanation import PairExplanation
 from ...core.params import AnyOf, Choice, Integer, Optional, Vector
@@ -166,7 +166,13 @@ class CostSensitiveAdaBoost(Declared, ClassifierMixin, BaseEstimator):  # type: 
         """
         score = self.decision_function(X)
         data = as_ranking_data(None, y, qid=qid, sensitive_features=sensitive_features, score=score)
-        warn_of_one_list(X, qid, data.n_rows, f"{type(self).__name__}.rank")
+        warn_of_one_list(
+            X,
+            qid,
+            data.n_rows,
+            f"{type(self).__name__}.rank",
+            above=LONG_REQUEST if y is None else MANY_ROWS,
+        )
         return Ranking.from_scores(data)
 
     def explain_pair(

@@ -236,7 +236,7 @@ class FairReduction(Ranker):
     >>> X = np.stack([skill + rng.normal(size=500), (group == "b") + rng.normal(size=500)], axis=1)
     >>> y = np.clip(np.round(skill + (group == "b") + 1), 0, 3)
     >>> fair = FairReduction(RankBoost(20), "rank_parity", eps=0.05, random_state=0)
-    >>> steps = fair.fit(X, y, sensitive_features=group).steps_
+    >>> steps = fair.fit(X, y, qid=0, sensitive_features=group).steps_
     >>> bool(steps["violation"][fair.best_] <= 0.05 < steps["violation"][0])
     True
     """

@@ -12,7 +12,7 @@ from ...core.declared import GIVEN, OnlyWith, check_fairness_weight, zero_weight
 from ...core.environment import progress
 from ...core.errors import DataError, EquirankWarning, outer_stacklevel
 from ...core.explain_pair import Parts
-from ...core.given_data import as_ranking_data, warn_of_one_list
+from ...core.given_data import LONG_REQUEST, as_ranking_data, warn_of_one_list
 from ...core.keywords import ListKeywords, shared_keywords
 from ...core.params import (
     AnyOf,
@@ -247,7 +247,7 @@ class FairPGRank(Ranker):
         if isinstance(X, RankingData):
             query = X.to_original(X.qids[X.query_of_rows()])
             return PlackettLuce(scores, query)
-        warn_of_one_list(X, qid, len(scores), "FairPGRank", stacklevel=4)
+        warn_of_one_list(X, qid, len(scores), "FairPGRank", stacklevel=4, above=LONG_REQUEST)
         return PlackettLuce(scores, qid)
 
     def check_declared(self, stacklevel: int = 3) -> None:
