@@ -77,6 +77,17 @@ def _counts(draw: list[int], groups: list[str], wanted: str) -> list[int]:
     return result
 
 
+def _lacks(each: ListCase, groups: list[str], labels: list[str]) -> bool:
+    """Return whether a list has no candidate of the groups: nothing is promised about them."""
+    return not any(groups[row] in labels for row in each.before)
+
+
+def _is_bound(each: ListCase, attribute: str, label: str, lower: bool) -> bool:
+    """Return whether a list is bounded: lower if it has the group, upper if it has another, too."""
+    present = {each.groups[attribute][row] for row in each.before}
+    return label in present if lower else len(present) != 1
+
+
 def _floor(j: int, p: float | Fraction) -> int:
     return math.floor(float(j * p) + ROUNDING) if isinstance(p, float) else math.floor(j * p)
 
@@ -91,6 +102,8 @@ def shares_hold(each: ListCase, params: dict[str, Any]) -> bool:
     groups = each.groups[name]
     given = params.get("proportions")
     for label in each.labels[name]:
+        if _lacks(each, groups, [label]):
+            continue
         inside = sum(groups[row] == label for row in each.rows)
         share = Fraction(inside, len(each.rows)) if given is None else float(given[label])
         for draw in each.draws:
@@ -113,6 +126,8 @@ def floor_holds(each: ListCase, params: dict[str, Any]) -> bool | None:
     if protected is None:
         return None
     groups = each.groups[_attribute(params, each)]
+    if _lacks(each, groups, protected):
+        return True
     inside = sum(groups[row] in protected for row in each.rows)
     phi = params.get("phi")
     share = Fraction(inside, len(each.rows)) if phi is None else float(phi)
@@ -132,7 +147,7 @@ def rooney_holds(each: ListCase, params: dict[str, Any]) -> bool | None:
         return None
     groups = each.groups[_attribute(params, each)]
     need = params.get("count", 1)
-    return all(
+    return _lacks(each, groups, protected) or all(
         not draw or sum(groups[row] in protected for row in draw) >= need for draw in each.draws
     )
 
@@ -163,6 +178,8 @@ def prefixes_hold(each: ListCase, params: dict[str, Any]) -> bool:
     for draw in each.draws:
         for name in ("lower", "upper"):
             for attribute, label, value in _bounds(params, name, each):
+                if not _is_bound(each, attribute, label, name == "lower"):
+                    continue
                 counts = _counts(draw, each.groups[attribute], label)
                 for j, count in enumerate(counts, start=1):
                     bound = _prefix_bound(value, j, name == "lower")
@@ -185,6 +202,8 @@ def selection_holds(each: ListCase, params: dict[str, Any]) -> bool:
             continue
         for name in ("lower", "upper"):
             for attribute, label, value in _bounds(params, name, each):
+                if not _is_bound(each, attribute, label, name == "lower"):
+                    continue
                 count = sum(each.groups[attribute][row] == label for row in draw)
                 bound = _number_of(value, len(draw), name == "lower")
                 if (count < bound) if name == "lower" else (count > bound):
@@ -382,6 +401,8 @@ def fa_star_ir_holds(each: ListCase, params: dict[str, Any]) -> bool | None:
     groups = each.groups[_attribute(params, each)]
     n = len(each.rows)
     inside = sum(groups[row] == protected[0] for row in each.rows)
+    if _lacks(each, groups, protected):
+        return True
     p = inside / n if params.get("p") is None else float(params["p"])
     pool, sure = (n, round(p * n)) if params.get("law") == "pool" else (0, 0)
     (draw,) = each.draws

@@ -13,6 +13,7 @@ from equirank.rerankers import (
     ExposureOptimal,
     FAStarIR,
     ImpactRatioFloor,
+    ImplicitBiasFloor,
     OnlineSelection,
     PrefixConstraints,
     Reranked,
@@ -165,10 +166,12 @@ def test_a_misspelt_group_is_seen_beside_stated_groups(rule, words):
         rule(data.ranking())
 
 
-@pytest.mark.parametrize("name", ["Female", "female ", "FEMALE"])
-def test_a_name_that_differs_in_case_is_misspelt(name):
-    with pytest.raises(DataError, match="must be one of the groups 'female', 'male', got"):
-        FAStarIR(p=0.3, protected=name).rerank([2, 1], sensitive_features=["female", "male"])
+@pytest.mark.parametrize(
+    ("name", "group"), [("Female", "female"), ("female ", "female"), ("female", "FEMALE")]
+)
+def test_a_name_that_differs_in_case_is_misspelt(name, group):
+    with pytest.raises(DataError, match=f"must be one of the groups '{group}', 'male', got"):
+        FAStarIR(p=0.3, protected=name).rerank([2, 1], sensitive_features=[group, "male"])
 
 
 def test_no_hint_names_the_opposite_group():
@@ -213,6 +216,14 @@ def test_upper_bounds_on_the_only_group_bind_beside_unknown_labels():
     assert rule.rerank([4, 3, 2, 1], **given).order().tolist() == [0, 2, 1, 3]
     chosen = OnlineSelection(k=2, upper={"a": 1}, random_state=0).rerank([4, 3, 2, 1], **given)
     assert len({0, 1} & set(chosen.order().tolist())) == 1
+
+
+def test_the_share_of_a_list_with_unknown_labels_never_asks_for_more_than_it_has():
+    labels = ["a", "b", None] + ["a", "b", "a"] * 3  # 4 of 11 known are b, and 4 / 11 * 12 > 4
+    given = {"sensitive_features": labels, "missing_sensitive": "unknown"}
+    result = ImplicitBiasFloor(protected="b").rerank(range(12, 0, -1), **given)
+    assert result.order()[:4].tolist() == [1, 0, 4, 2]
+    assert result.holds
 
 
 def test_frames_without_rows_and_groups():
