@@ -188,7 +188,8 @@ def test_the_code_gives_the_same_orders_and_numbers(tmp_path, monkeypatch, table
     assert np.array_equal(found["kept_1"].places, run.reranked({**remedy, "k": 2}).places)
     for name, which in (("result", "given"), ("after_result", "remedy")):
         expected = run.audit(which)
-        assert found[name].claims == expected.claims
+        both = ([claim.to_dict() for claim in each.claims] for each in (found[name], expected))
+        assert next(both) == next(both)
         assert found[name].facts["title"] == expected.facts["title"]
         assert [n["text"] for n in found[name].notes] == [n["text"] for n in expected.notes]
     changes = [claim for claim in found["result"].claims if claim.quantity.startswith("change")]
