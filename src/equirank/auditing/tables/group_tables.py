@@ -10,7 +10,7 @@ from ...core.list_sums import ListSums
 from ...core.order_values import expected_positions, list_shares
 from ...core.sums_plan import MOST_PAIRED
 from ...core.table import Table, make_table
-from ...kernels.prefixes import log_ratio_interval, wilson_interval
+from ...kernels.prefixes import ratio_interval, wilson_interval
 from ...kernels.segments import divide
 from ...metrics import pairwise_accuracy_matrix
 from ...metrics.fairness.pairwise import OTHERS
@@ -207,7 +207,7 @@ def selection_table(measured: Measured) -> Table:
     """Return one row per attribute, cutoff and group, all lists together.
 
     The rates have Wilson intervals. The impact ratio is the rate divided by the highest rate of the
-    groups that are not small cells; its interval is a bootstrap over lists, or the log-ratio
+    groups that are not small cells; its interval is a bootstrap over lists, or the score
     interval for one list.
     """
     rows = [
@@ -314,7 +314,8 @@ def _selection_rows(measured: Measured, each: Audited, k: int) -> list[dict[str,
     several = len(rate) > 1 and rate[best] > 0
     ratio = divide(rate, rate[best]) if several else np.full(len(rate), np.nan)
     if measured.plan.one_list:
-        ends = log_ratio_interval(selected, people, selected[best], people[best], z)
+        a, n1 = selected[:, None], people[:, None]
+        ends = ratio_interval((a, n1, a[[best]], n1[[best]]), z)
     else:
         replicates = None
         if drawn is not None:
