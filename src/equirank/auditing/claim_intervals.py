@@ -13,6 +13,7 @@ from .audit_plan import Plan
 
 __all__ = [
     "FEWEST_LISTS",
+    "ROUNDING",
     "Ends",
     "interval_levels",
     "mean_ends",

@@ -445,9 +445,14 @@ def own_p(z: np.ndarray, draws: np.ndarray) -> np.ndarray:
     array([0.5])
     """
     size = np.abs(z)
-    stronger = (np.abs(draws) >= size - TOLERANCE * np.maximum(size, 1.0)).sum(axis=0)
+    stronger = (np.abs(draws) >= _nearly(size)).sum(axis=0)
     p = (1.0 + stronger) / (1.0 + len(draws))
     return np.where(np.isnan(z), np.nan, p)
+
+
+def _nearly(size: np.ndarray) -> np.ndarray:
+    """Return sizes less the tolerance; infinite ones stay infinite."""
+    return np.asarray(np.minimum(size - TOLERANCE, size * (1.0 - TOLERANCE)))
 
 
 def family_p(z: np.ndarray, draws: np.ndarray) -> np.ndarray:
@@ -475,9 +480,8 @@ def family_p(z: np.ndarray, draws: np.ndarray) -> np.ndarray:
     largest = np.zeros(len(draws))
     values = []
     for at in reversed(order):
-        largest = np.maximum(largest, np.nan_to_num(np.abs(draws[:, at])))
-        size = abs(z[at])
-        stronger = (largest >= size - TOLERANCE * max(size, 1.0)).sum()
+        largest = np.fmax(largest, np.abs(draws[:, at]))
+        stronger = (largest >= _nearly(np.abs(z[at]))).sum()
         values.append((1.0 + stronger) / (1.0 + len(draws)))
     running = 0.0
     for at, value in zip(order, reversed(values), strict=True):

@@ -15,6 +15,7 @@ from ...kernels.segments import divide
 from ...metrics import pairwise_accuracy_matrix
 from ...metrics.fairness.pairwise import OTHERS
 from ..audit_plan import Audited, Plan
+from ..claim_intervals import ROUNDING
 from ..compared import Compared
 from ..measured import Measured
 
@@ -208,7 +209,7 @@ def selection_table(measured: Measured) -> Table:
 
     The rates have Wilson intervals. The impact ratio is the rate divided by the highest rate of the
     groups that are not small cells; its interval is a bootstrap over lists, or the score
-    interval for one list.
+    interval for one list or where all or none are selected.
     """
     rows = [
         row
@@ -313,15 +314,18 @@ def _selection_rows(measured: Measured, each: Audited, k: int) -> list[dict[str,
     low, high = wilson_interval(selected, people, z)
     several = len(rate) > 1 and rate[best] > 0
     ratio = divide(rate, rate[best]) if several else np.full(len(rate), np.nan)
-    if measured.plan.one_list:
-        a, n1 = selected[:, None], people[:, None]
-        ends = ratio_interval((a, n1, a[[best]], n1[[best]]), z)
-    else:
+    a, n1 = selected[:, None], people[:, None]
+    ends = np.stack(ratio_interval((a, n1, a[[best]], n1[[best]]), z))
+    if not measured.plan.one_list:
         replicates = None
         if drawn is not None:
             rates = drawn.rate(k)
             replicates = divide(rates, rates[:, best : best + 1])
-        ends = measured.interval(replicates, rate.shape)
+        drawn_ends = measured.interval(replicates, rate.shape)
+        # Lists do not show how a rate varies that is 0 or 1 in all of them.
+        one_sided = np.minimum(selected, people - selected) < ROUNDING
+        one_sided = (one_sided | one_sided[best]) & ~np.isnan(drawn_ends[0])
+        ends = np.where(one_sided, ends, drawn_ends)
     fixed = (np.arange(len(rate)) == best) | np.isnan(ratio)
     columns = {
         "group": each.groups,
