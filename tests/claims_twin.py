@@ -190,6 +190,31 @@ def bootstrap_t(x, y, level, boots, rng, logarithm=False):
     return (exp(low), exp(high)) if logarithm else (low, high)
 
 
+def score_end(z, a, n1, b, n2):
+    """Lower end of the score interval of a ratio of rates within lists, by bisection."""
+    n = n1 + n2
+    x, y = (a * n2 / n).sum(), (b * n1 / n).sum()
+
+    def within(ratio):
+        first, second = n * ratio, n1 * ratio + a + n2 + b * ratio
+        root = np.sqrt(np.maximum(second**2 - 4 * first * (a + b), 0))
+        p2 = 2 * (a + b) / (second + root)
+        p1, p2 = np.clip(ratio * p2, 0, 1), np.clip(p2, 0, 1)
+        spread = n1 * n2**2 * p1 * (1 - p1) + ratio**2 * n2 * n1**2 * p2 * (1 - p2)
+        half = [1 / (2 + (size * p * (1 - p)).sum()) for size, p in ((n1, p1), (n2, p2))]
+        step = (n1 * n2 / n).sum() * (half[0] / n1.sum() + ratio * half[1] / n2.sum())
+        return abs(x - ratio * y) - step <= z * sqrt((spread / (n * (n - 1))).sum())
+
+    low = -40.0
+    if x < 1e-12 or within(exp(low)):
+        return 0.0
+    high = log(x / y) if y > 1e-12 else 40.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (low, middle) if within(exp(middle)) else (middle, high)
+    return exp(high)
+
+
 def exact(a, n1, b, n2):
     """Fisher's rule on the convolution of the lists' hypergeometrics, in whole numbers; None for
     counts that are not whole."""
@@ -401,23 +426,14 @@ class Twin:
         if b.sum() < 1e-9:
             return self.claim("selected", g, found, drawn, j, scope={"k": k}, estimate=NAN,
                               untested=True)  # fmt: skip
-        of, scope = "people", {"k": k}
-        if x.sum() < 1e-12:
-            scope["added"] = 0.5
-        if len(n1) >= 20 and x.sum() > 0:
+        cells = a.sum(), (n1 - a).sum(), b.sum(), (n2 - b).sum()
+        if len(n1) >= 20 and min(cells) > 1e-6:
             low, high = bootstrap_t(x, y, self.level, self.boots, self.rng, True)
             of = "lists"
         else:
-            n, m = n1 + n2, a + b
-            if x.sum() > 1e-12:
-                centre = log(x.sum() / y.sum())
-                variance = ((m * n1 * n2 - a * b * n) / n**2).sum() / (x.sum() * y.sum())
-            else:
-                a0, b0, m1, m2 = a.sum() + 0.5, b.sum() + 0.5, n1.sum() + 0.5, n2.sum() + 0.5
-                centre = log(a0 / m1 / (b0 / m2))
-                variance = 1 / a0 - 1 / m1 + 1 / b0 - 1 / m2
-            low, high = map(exp, self.of_people(centre, sqrt(max(variance, 0.0))))
-        return self.claim("selected", g, found, drawn, j, scope=scope, unit="ratio",
+            low, of = score_end(self.normal, a, n1, b, n2), "people"
+            high = 1 / score_end(self.normal, b, n2, a, n1)
+        return self.claim("selected", g, found, drawn, j, scope={"k": k}, unit="ratio",
                           estimate=x.sum() / y.sum(), low=low, high=high, interval_of=of,
                           exact=exact(a, n1, b, n2),
                           shares=(a.sum() / n1.sum(), b.sum() / n2.sum()))  # fmt: skip

@@ -65,9 +65,11 @@ def differing(rows, sums, name):
     a, b = rows.tables[name], sums.tables[name]
     assert len(a) == len(b)
     for column in VALUES[name]:
+        # Sums lack the counts of each list in the top k, on which ends of a ratio depend a little.
+        near = column in ("ratio_low", "ratio_high") and "top" in a["decision"][0]
         np.testing.assert_allclose(
-            b[column].astype(float), a[column].astype(float), rtol=1e-11, atol=1e-12,
-            err_msg=f"{name} {column}",
+            b[column].astype(float), a[column].astype(float), rtol=0.01 if near else 1e-11,
+            atol=1e-12, err_msg=f"{name} {column}",
         )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from equirank import DataError, as_ranking_data, audit, audit_sums
 from equirank.auditing.unpaired_claims import _welch
 from equirank.core.shuffles import holm, normal_p
 from equirank.core.summed_lists import sum_data
+from equirank.statistics import mantel_haenszel
 
 QUICK = {"n_boot": 50, "n_permutations": 199, "cross": False, "sensitive": ["sex"]}
 
@@ -116,26 +117,57 @@ def test_few_lists_are_compared_by_decisions_only():
     assert [claim.p_family for claim in claims] == pytest.approx(family, nan_ok=True)
     claim = found["change of selected", "f"]
     assert (claim.status, claim.interval_of) == ("finding", "people")
-    logs, variances = [], []
+    ratios = []
     for data in (now, before):
-        top, bottom, spread = 0.0, 0.0, 0.0
+        counts = []
         for q in np.unique(data["query"]):
             inside = data["query"] == q
             group = data["sex"][inside] == "f"
             selected = np.argsort(np.argsort(-data["score"][inside])) < 30
-            a, n1, b, n2 = (
-                selected[group].sum(),
-                group.sum(),
-                selected[~group].sum(),
-                (~group).sum(),
+            counts.append(
+                [selected[group].sum(), group.sum(), selected[~group].sum(), (~group).sum()]
             )
-            n = n1 + n2
-            top, bottom = top + a * n2 / n, bottom + b * n1 / n
-            spread += ((a + b) * n1 * n2 - a * b * n) / n**2
-        logs.append(np.log(top / bottom))
-        variances.append(spread / (top * bottom))
-    z = (logs[0] - logs[1]) / np.sqrt(sum(variances))
+        ratios.append(mantel_haenszel(*np.transpose(counts)))
+    low, high, z = ends_of_change(*ratios)
+    assert (claim.low, claim.high) == pytest.approx((low, high))
     assert claim.p == pytest.approx(normal_p(np.array([z]))[0])
+
+
+def ends_of_change(new, old):
+    """The interval of a ratio of ratios from both intervals, and its z."""
+    difference = np.log(new.estimate / old.estimate)
+    below = np.hypot(np.log(new.estimate / new.low), np.log(old.high / old.estimate))
+    above = np.hypot(np.log(new.high / new.estimate), np.log(old.estimate / old.low))
+    z = difference / (below if difference > 0 else above) * 1.959963984540054
+    return np.exp(difference - below), np.exp(difference + above), z
+
+
+def decided(*jobs, first=0):
+    """Recorded decisions of jobs, given as selected and all of both sides."""
+    rows = [
+        (first + job, sex, i < selected)
+        for job, (a, n1, b, n2) in enumerate(jobs)
+        for sex, selected, n in (("f", a, n1), ("m", b, n2))
+        for i in range(n)
+    ]
+    query, sex, hired = (np.array(column) for column in zip(*rows, strict=True))
+    return as_ranking_data(qid=query, sensitive_features={"sex": sex}, outcomes={"hired": hired})
+
+
+@pytest.mark.parametrize("n", [2, 12])
+def test_a_rate_of_one_in_all_lists_leaves_a_change_uncertain(n):
+    """All 12 women of each job here, half of them there: the men's rates alone do not vary."""
+    jobs = [(12, 12, 12, 24)] * n, [(6, 12, 12, 24)] * n
+    result = audit(decided(*jobs[0]), unpaired=decided(*jobs[1], first=99), selected="hired",
+                   n_boot=20, n_permutations=99)  # fmt: skip
+    claim = changes(result)["change of selected", "f"]
+    ratios = [mantel_haenszel(*np.transpose(each)) for each in jobs]
+    low, high, z = ends_of_change(*ratios)
+    assert claim.interval_of == "people"
+    assert (claim.low, claim.high) == pytest.approx((low, high))
+    assert low < 0.9 * claim.estimate < 1.1 * claim.estimate < high
+    if n == 2:
+        assert claim.p == pytest.approx(normal_p(np.array([z]))[0])
 
 
 def test_ratios_of_unlike_files_are_described_only():

@@ -191,3 +191,10 @@ def test_many_lists_use_normal_quantiles():
     [(low, high)] = bootstrap_t(x, np.ones(3000), [0.95], 10, 0)
     width = 1.96 * x.std() / np.sqrt(3000)
     assert (low, high) == pytest.approx((x.mean() - width, x.mean() + width), abs=1e-5)
+
+
+def test_infinite_statistics_are_compared():
+    """Lists without any spread have them; some draws deal the same lists together."""
+    z, draws = np.array([np.inf, 1.0]), np.array([[np.inf, 1.0], [2.0, -3.0], [-np.inf, 0.0]])
+    assert own_p(z, draws).tolist() == [3 / 4, 3 / 4]
+    assert family_p(z, draws).tolist() == [3 / 4, 3 / 4]

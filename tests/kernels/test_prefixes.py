@@ -1,7 +1,7 @@
 """Counts and shares in prefixes against slow versions, and intervals of rates."""
 
 from itertools import permutations
-from math import exp, log, log2, sqrt
+from math import log, log2, sqrt
 
 import numpy as np
 import pytest
@@ -15,10 +15,10 @@ from equirank.kernels.prefixes import (
     jensen_shannon,
     kl_divergence,
     least_counts,
-    log_ratio_interval,
     log_shares,
     prefix_places,
     ratio_distance,
+    ratio_interval,
     share_distance,
     sorted_lists_maximum,
     two_group_divergence,
@@ -234,18 +234,42 @@ def test_wilson_interval_of_nobody():
     assert np.isnan(wilson_interval(np.array([0.0]), np.array([0.0]), 1.96)).all()
 
 
-def test_log_ratio_interval():
-    one = [np.array([value]) for value in (4.0, 10.0, 6.0, 8.0)]
-    low, high = log_ratio_interval(*one, 2.0)
-    error = sqrt(1 / 4 - 1 / 10 + 1 / 6 - 1 / 8)
-    assert low[0] == pytest.approx((4 / 10) / (6 / 8) * exp(-2 * error))
-    assert high[0] == pytest.approx((4 / 10) / (6 / 8) * exp(2 * error))
+def interval(*counts, z=2.0, terms=None):
+    parts = tuple(np.array([value], dtype=float) for value in counts)
+    return ratio_interval(parts, z, terms)
 
 
-@pytest.mark.parametrize("numbers", [(0, 0, 3, 5), (2, 4, 0, 5), (0, 4, 0, 0)])
-def test_log_ratio_interval_where_there_is_none(numbers):
-    ends = log_ratio_interval(*(np.array([float(value)]) for value in numbers), 2.0)
-    assert np.isnan(ends).all()
+def test_ratio_intervals_of_any_shape_are_those_one_by_one():
+    a, n1 = (
+        np.array([[4.0, 0.0, 6.0], [8.0, 8.0, 1.0]]),
+        np.array([[10.0, 9.0, 6.0], [8.0, 8.0, 1.0]]),
+    )
+    b, n2 = np.array([[6.0], [5.0]]), np.array([[8.0], [10.0]])
+    low, high = ratio_interval(tuple(part[..., None] for part in (a, n1, b, n2)), 2.0)
+    assert low.shape == high.shape == (2, 3)
+    for i, j in np.ndindex(2, 3):
+        ends = interval([a[i, j]], [n1[i, j]], [b[i, 0]], [n2[i, 0]])
+        assert (low[i, j], high[i, j]) == (ends[0][0], ends[1][0])
+        assert low[i, j] <= a[i, j] / n1[i, j] / (b[i, 0] / n2[i, 0]) < high[i, j]
+
+
+def test_an_interval_from_totals_is_that_of_one_list_and_near_that_of_alike_lists():
+    one = [[12.0], [40.0], [30.0], [60.0]]
+    x, y, variance = 12 * 60 / 100, 30 * 40 / 100, 40 * 60 * 42 * 58 / (100**2 * 99)
+    assert np.allclose(interval(*one, terms=(x, y, variance)), interval(*one), rtol=1e-12)
+    rng = np.random.default_rng(0)
+    n1, n2 = np.full(300, 4.0), np.full(300, 12.0)
+    a, b = rng.binomial(4, 0.2, 300).astype(float), rng.binomial(12, 0.3, 300).astype(float)
+    n, m = n1 + n2, a + b
+    variance = (n1 * n2 * m * (n - m) / (n**2 * (n - 1))).sum()
+    totals = [[part.sum()] for part in (a, n1, b, n2)]
+    found = interval(*totals, terms=((a * n2 / n).sum(), (b * n1 / n).sum(), variance))
+    assert np.allclose(found, interval(a, n1, b, n2), rtol=0.01)
+
+
+@pytest.mark.parametrize("numbers", [(0, 0, 3, 5), (0, 4, 0, 0)])
+def test_a_ratio_without_people_has_no_interval(numbers):
+    assert np.isnan(interval(*([value] for value in numbers))).all()
 
 
 def test_whole_counts_look_their_logarithms_up():

@@ -68,6 +68,23 @@ def test_values_and_intervals_are_those_of_an_audit(sizes):
         assert (mine.value, mine.low, mine.high) == pytest.approx((estimate, low, high), rel=1e-9)
 
 
+@pytest.mark.parametrize("shift", [-9.0, 9.0])
+def test_values_of_groups_of_which_all_or_none_are_selected_are_those_of_an_audit(shift):
+    rng, sex = np.random.default_rng(1), np.tile(list("fmmmmmmm"), 30)
+    data = as_ranking_data(
+        score=rng.random(240) + shift * (sex == "f"), qid=np.repeat(range(30), 8),
+        sensitive_features={"sex": sex},
+    )  # fmt: skip
+    result = audit(data, k=3, n_boot=50, n_permutations=19, protected="f")
+    (claim,) = (claim for claim in result.claims if claim.quantity == "selected")
+    ranking = data.ranking()
+    target = read_target(f"sex={claim.group} selected at 3 >= 0.5", ranking, (3,))
+    mine = target.measure(ranking, 0.95, 50, 0)
+    assert mine.units == claim.interval_of == "people"
+    assert (mine.low, mine.high) == pytest.approx((claim.low, claim.high), rel=1e-9)
+    assert mine.low <= mine.value < mine.high
+
+
 def test_values_with_ties_unknown_labels_and_a_reference_are_those_of_an_audit():
     rng = np.random.default_rng(5)
     n = 24 * 30

@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from ..core.shuffles import Rates, bootstrap_t
-from ..statistics import mantel_haenszel
+from ..statistics.stratified import ratio_ends as score_ends
 from .audit_plan import Plan
 
 __all__ = [
     "FEWEST_LISTS",
+    "ROUNDING",
     "Ends",
     "interval_levels",
     "mean_ends",
@@ -23,6 +24,8 @@ __all__ = [
 
 #: Lists from which on the intervals describe lists to come; below, these people.
 FEWEST_LISTS = 20
+#: Counts up to this number of people are 0, from rounding.
+ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -89,19 +92,19 @@ def mean_ends(
     return Ends.of([(estimate - width, estimate + width) for width in widths], "people")
 
 
-def ratio_ends(plan: Plan, rates: Rates, lists: int) -> Ends:
-    """Return the interval of the Mantel-Haenszel ratio; Katz's with 0.5 added at a zero."""
+def ratio_ends(plan: Plan, rates: Rates, lists: int, deviation: float) -> Ends:
+    """Return the interval of the Mantel-Haenszel ratio: of lists, or the score interval of people.
+
+    Lists do not show how a rate varies that is 0 or 1 in all of them.
+    """
     if plan.n_boot == 0:
         return Ends()
     levels = interval_levels(plan)
-    group, other = float(rates.x.sum()), float(rates.y.sum())
-    if lists >= FEWEST_LISTS and group > 0:
+    fewest = min(rates.a, rates.n1 - rates.a, rates.b, rates.n2 - rates.b)
+    if lists >= FEWEST_LISTS and fewest > ROUNDING:
         pairs = bootstrap_t(rates.x, rates.y, levels, plan.n_boot, plan.seed, logarithm=True)
-        return Ends.of(pairs, "lists")
-    if group > 0 and rates.counts is None:
-        error = np.sqrt(max(rates.spread / (group * other), 0.0))
-        ratio = np.array([np.exp(z * error) for z in normal_quantiles(plan)])
-        return Ends.of([(group / other / each, group / other * each) for each in ratio], "people")
+        if pairs[0][0] < pairs[0][1]:
+            return Ends.of(pairs, "lists")
     counts = (rates.a, rates.n1, rates.b, rates.n2) if rates.counts is None else rates.counts
-    found = [mantel_haenszel(*counts, level=level) for level in levels]
-    return Ends.of([(each.low, each.high) for each in found], "people")
+    terms = lists, float(rates.x.sum()), float(rates.y.sum()), deviation**2
+    return Ends.of([score_ends(counts, *terms, level) for level in levels], "people")

@@ -312,9 +312,7 @@ def _rates(plan: Plan, claim: Claim, found: AnyShuffled, g: int, j: int, name: s
     if lists == 0 or rates.b <= 1e-9:
         return Tested(replace(claim, reason=reason), float("nan"), found.draws[:, g, j], 0.0)
     estimate = float(rates.x.sum() / rates.y.sum())
-    ends = ratio_ends(plan, rates, lists)
-    if estimate == 0 and plan.n_boot:
-        claim = replace(claim, scope={**claim.scope, "added": 0.5})
+    ends = ratio_ends(plan, rates, lists, float(found.deviation[g, j]))
     shares = rates.a / rates.n1, rates.b / rates.n2
     claim = replace(
         claim,

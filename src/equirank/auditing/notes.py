@@ -15,9 +15,9 @@ from ..core.table import Table
 from ..kernels.column_names import TOTAL_COLUMNS
 from ..reports.claims import Claim
 from ..reports.number_words import joined, number, percent, plain_column, quoted
+from ..statistics.stratified import UNEVEN
 from .audit_plan import SMALL_SELECTED, Audited, Plan
 from .measured import Measured
-from .tables.decision_tables import UNEVEN
 from .tables.gap_tables import MOST_QUERIES
 from .tables.group_tables import POWER, SMALL_SHARE
 from .tables.position_tables import BAND_ALPHA, LISTS_SHOWN, MOST_GROUPS

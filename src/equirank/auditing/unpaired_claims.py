@@ -1,9 +1,9 @@
 """Claims about a change between two files of different lists, such as two periods or systems."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from math import exp, inf, isnan, log, sqrt
-from statistics import NormalDist
+from functools import partial
+from math import exp, inf, isnan, log
 from typing import Any
 
 import numpy as np
@@ -13,11 +13,13 @@ from ..core.inputs import shown
 from ..core.outcomes import Decision
 from ..core.random import generator
 from ..core.sums_plan import Survey
+from ..core.sums_views import margins_of
 from ..kernels.column_names import CLAIM_COLUMNS
 from ..kernels.segments import divide
 from ..reports.claims import Claim, effect_size
+from ..statistics.stratified import ratio_ends
 from .audit_plan import Plan
-from .claim_intervals import Ends
+from .claim_intervals import Ends, interval_levels, normal_quantiles
 from .claim_tests import Tested
 from .group_claims import direction_of, too_small
 from .people import Partition, People, find_people, make_values
@@ -33,6 +35,8 @@ FEWEST_EFFECTS = 10
 FEWEST_EXPECTED = 5.0
 #: Ratios are compared if neither the share selected nor the length differs by more than this.
 LIKE = 2.0
+#: Lists whose ratios have a smaller standard error than this, from rounding, do not vary.
+SAME = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,9 +52,11 @@ class Effects:
         Whether the effect is the logarithm of ``sum x / sum y``, else it is the mean of x.
     length : float
         Median length of the lists.
-    share, variance, expected : float
-        Of decisions: share of the people selected, variance of the logarithm of the Mantel-Haenszel
-        ratio, and smallest expected count of group and other side, selected and not.
+    share, expected : float
+        Of decisions: share of the people selected, and smallest expected count of group and other
+        side, selected and not.
+    ends : callable
+        Returns the score interval of the Mantel-Haenszel ratio of decisions for a level.
     lists : int or None
         Number of lists with both sides, if x and y are those of buckets.
     """
@@ -60,8 +66,8 @@ class Effects:
     ratio: bool
     length: float = float("nan")
     share: float = float("nan")
-    variance: float = float("nan")
     expected: float = float("nan")
+    ends: Callable[[float], tuple[float, float]] = lambda level: (0.0, inf)
     lists: int | None = None
 
     @property
@@ -99,7 +105,7 @@ def unpaired_blocks(plan: Plan, people: People, other: Plan) -> list[list[Tested
 
     With at least 10 lists on each side, Welch's t of the lists' effects is compared with its values
     after lists were dealt anew between the files. With fewer, the difference of the logarithms of
-    two Mantel-Haenszel ratios is compared with its standard error.
+    two Mantel-Haenszel ratios is compared with its standard error, from their score intervals.
     """
     names = [(part.audited.name, part.group) for part in people.partitions]
     theirs = find_people(other, names)
@@ -184,15 +190,9 @@ def _decided(found: Any, g: int, j: int, length: float) -> Effects:
     share = float(m.sum() / n.sum()) if len(n) else float("nan")
     x, y = np.full((2, len(used)), np.nan)
     x[used], y[used] = a * n2 / n, b * n1 / n
-    spread = float(((m * n1 * n2 - a * b * n) / n**2).sum())
+    ends = partial(ratio_ends, (a, n1, b, n2), len(n), x[used].sum(), y[used].sum(), 0.0)
     cells = _cells(float((n1 * m / n).sum()), float(m.sum()), float(n1.sum()), float(n2.sum()))
-    return Effects(x, y, True, length, share, _log_variance(spread, x, y), cells)
-
-
-def _log_variance(spread: float, x: np.ndarray, y: np.ndarray) -> float:
-    """Return the variance of the logarithm of the Mantel-Haenszel ratio."""
-    product = float(np.nansum(x) * np.nansum(y))
-    return spread / product if product > 0 else float("nan")
+    return Effects(x, y, True, length, share, cells, ends)
 
 
 def _cells(selected: float, m: float, n1: float, n2: float) -> float:
@@ -225,10 +225,13 @@ def _summed_effects(plan: Plan, each: SummedSet) -> Iterator[tuple[tuple[int, st
             j = 0 if each.decision >= 0 else key
             x, y, a, b = columns[:, len(CLAIM_COLUMNS) + 4 * j :][:, :4].T
             m, n1, n2 = float((a + b).sum()), float(columns[:, 1].sum()), float(columns[:, 2].sum())
-            spread, selected = float(found["decided"][j, at, 0]), float(found["decided"][j, at, 3])
+            selected, variance = (float(found["decided"][j, at, part]) for part in (3, 4))
             share = m / (n1 + n2) if used.any() else float("nan")
-            known |= {"share": share, "variance": _log_variance(spread, x, y)}
-            known["expected"] = _cells(selected, m, n1, n2)
+            known |= {"share": share, "expected": _cells(selected, m, n1, n2)}
+            counts = margins_of(found, j, at)
+            counts = (a.sum(), n1, b.sum(), n2) if counts is None else counts
+            terms = int(n.sum()), float(x.sum()), float(y.sum()), variance
+            known["ends"] = partial(ratio_ends, counts, *terms)
             x, y = (np.where(used, part, np.nan) for part in (x, y))
             yield (g, "selected", key), Effects(x, y, True, **known)
 
@@ -327,7 +330,10 @@ def _many_lists(plan: Plan, found: list[tuple[Claim, Effects, Effects]]) -> list
         x, y = np.concatenate([new.x, old.x]), np.concatenate([new.y, old.y])
         z, difference, error, free = _welch(x, y, new.ratio, first)
         ends = _ends(plan, float(difference[0]), float(error[0]), float(free[0]), new.ratio)
-        block.append(Tested(replace(claim, **ends.fields), float(z[0]), z[1:], float(error[0])))
+        deviation = float(error[0])
+        if deviation < SAME and new.share == new.share:
+            ends, deviation = _ends_of_people(plan, new, old)
+        block.append(Tested(replace(claim, **ends.fields), float(z[0]), z[1:], deviation))
     return block
 
 
@@ -399,18 +405,28 @@ def _few_lists(plan: Plan, claim: Claim, new: Effects, old: Effects) -> Tested:
     if isnan(new.expected) or isnan(old.expected):
         reason = f"fewer than {FEWEST_EFFECTS} lists on one side"
         return _untested(replace(claim, status="cannot_tell", reason=reason))
-    if min(new.expected, old.expected) < FEWEST_EXPECTED:
+    ends, error = _ends_of_people(plan, new, old)
+    if min(new.expected, old.expected) < FEWEST_EXPECTED or error == inf:
         reason = f"fewer than {FEWEST_EFFECTS} lists on one side, and too few people"
         return _untested(replace(claim, status="cannot_tell", reason=reason))
-    error = sqrt(new.variance + old.variance)
-    difference = log(new.estimate / old.estimate)
-    pairs = []
-    for level in (plan.level, max(2.0 * plan.level - 1.0, 0.0)):
-        width = NormalDist().inv_cdf((1.0 + level) / 2.0) * error
-        pairs.append((exp(difference - width), exp(difference + width)))
     claim = replace(
-        claim,
-        test="difference of the logarithms of two Mantel-Haenszel ratios",
-        **Ends.of(pairs, "people").fields,
+        claim, test="difference of the logarithms of two Mantel-Haenszel ratios", **ends.fields
     )
-    return Tested(claim, difference / error if error > 0 else float("nan"), np.empty(0), error)
+    return Tested(claim, log(new.estimate / old.estimate) / error, np.empty(0), error)
+
+
+def _ends_of_people(plan: Plan, new: Effects, old: Effects) -> tuple[Ends, float]:
+    """Return the interval of the ratio of two ratios, and the standard error of its logarithm.
+
+    The interval is that of Zou and Donner (Statistics in Medicine 2008), from the intervals of both
+    ratios. The error is its half that reaches towards 0, in normal quantiles.
+    """
+    difference, halves = log(new.estimate / old.estimate), []
+    for level in interval_levels(plan):
+        mine, other = (
+            np.abs(_log(np.array(each.ends(level)) / each.estimate)) for each in (new, old)
+        )
+        halves.append((float(np.hypot(mine[0], other[1])), float(np.hypot(mine[1], other[0]))))
+    pairs = [(exp(difference - low), exp(difference + high)) for low, high in halves]
+    error = halves[0][0 if difference > 0 else 1] / normal_quantiles(plan)[0]
+    return Ends.of(pairs, "people"), error

@@ -193,11 +193,10 @@ class ClosedShuffles:
         at = self._at(e)
         x, y, a, b = (self._claims[used, g, at + i] for i in range(4))
         n1, n2 = self.sides(g)
-        spread = float(self.sums.sums["decided"][e, self.groups[g], 0])
         counts = None
         if self.lists(g) <= MOST_EXACT:
             counts = margins_of(self.sums.sums, e, int(self.groups[g]))
-        return Rates(float(a.sum()), n1, float(b.sum()), n2, x, y, spread, counts)
+        return Rates(float(a.sum()), n1, float(b.sum()), n2, x, y, counts)
 
     def mean_chance(self, g: int) -> float:
         """Return the mean difference in position among the known, over their number."""
@@ -313,7 +312,6 @@ class ClosedValues(ClosedShuffles):
         """Return selected and all people of both sides, and the terms of their ratio."""
         used = self._claims[:, g, 0] > 0
         part, x = (self._column(g, at)[used, j] for at in (0, 1))
-        spread = float(self.sums.sums["spread"][self.groups[g], j])
         a, b = self.received(g, j)
         n1, n2 = self.sides(g)
-        return Rates(a, n1, b, n2, x, x - part, spread)
+        return Rates(a, n1, b, n2, x, x - part)

@@ -50,8 +50,6 @@ class Rates:
         Selected and all people of the group, and of the other side.
     x, y : ndarray
         ``a n2 / N`` and ``b n1 / N`` by unit, whose sums are the Mantel-Haenszel ratio.
-    spread : float
-        ``sum((m n1 n2 - a b N) / N^2)``, m = a + b, of the variance of its log.
     counts : ndarray of shape (4, n_lists), optional
         a, n1, b and n2 of each list, if they are known.
     """
@@ -62,7 +60,6 @@ class Rates:
     n2: float
     x: np.ndarray
     y: np.ndarray
-    spread: float
     counts: np.ndarray | None = None
 
 
@@ -180,9 +177,8 @@ class Shuffled:
         a, expected = self.observed_terms(g, j)
         n = n1 + n2
         b = np.maximum(divide(expected * n, n1) - a, 0.0)
-        spread = float((((a + b) * n1 * n2 - a * b * n) / n**2).sum())
         totals = float(a.sum()), float(n1.sum()), float(b.sum()), float(n2.sum())
-        return Rates(*totals, a * n2 / n, b * n1 / n, spread, np.stack([a, n1, b, n2]))
+        return Rates(*totals, a * n2 / n, b * n1 / n, np.stack([a, n1, b, n2]))
 
 
 def shuffle_labels(
@@ -445,9 +441,14 @@ def own_p(z: np.ndarray, draws: np.ndarray) -> np.ndarray:
     array([0.5])
     """
     size = np.abs(z)
-    stronger = (np.abs(draws) >= size - TOLERANCE * np.maximum(size, 1.0)).sum(axis=0)
+    stronger = (np.abs(draws) >= _nearly(size)).sum(axis=0)
     p = (1.0 + stronger) / (1.0 + len(draws))
     return np.where(np.isnan(z), np.nan, p)
+
+
+def _nearly(size: np.ndarray) -> np.ndarray:
+    """Return sizes less the tolerance; infinite ones stay infinite."""
+    return np.asarray(np.minimum(size - TOLERANCE, size * (1.0 - TOLERANCE)))
 
 
 def family_p(z: np.ndarray, draws: np.ndarray) -> np.ndarray:
@@ -475,9 +476,8 @@ def family_p(z: np.ndarray, draws: np.ndarray) -> np.ndarray:
     largest = np.zeros(len(draws))
     values = []
     for at in reversed(order):
-        largest = np.maximum(largest, np.nan_to_num(np.abs(draws[:, at])))
-        size = abs(z[at])
-        stronger = (largest >= size - TOLERANCE * max(size, 1.0)).sum()
+        largest = np.fmax(largest, np.abs(draws[:, at]))
+        stronger = (largest >= _nearly(np.abs(z[at]))).sum()
         values.append((1.0 + stronger) / (1.0 + len(draws)))
     running = 0.0
     for at, value in zip(order, reversed(values), strict=True):

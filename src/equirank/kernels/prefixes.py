@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from .segments import segment_sum
+from .segments import divide, segment_sum
 
 __all__ = [
     "cut_points",
@@ -16,10 +17,10 @@ __all__ = [
     "jensen_shannon",
     "kl_divergence",
     "least_counts",
-    "log_ratio_interval",
     "log_shares",
     "prefix_places",
     "ratio_distance",
+    "ratio_interval",
     "share_distance",
     "sorted_lists_maximum",
     "two_group_divergence",
@@ -272,19 +273,95 @@ def wilson_interval(hits: np.ndarray, n: np.ndarray, z: float) -> tuple[np.ndarr
     return low, high
 
 
-def log_ratio_interval(
-    hits: np.ndarray, n: np.ndarray, other_hits: np.ndarray, other_n: np.ndarray, z: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the interval of ``(hits / n) / (other_hits / other_n)`` that is symmetric in logs.
+#: Most steps of a root search, which takes about ten.
+MOST_STEPS = 200
+#: Hits and people of a group (a, n1) and of another one (b, n2), of shape (..., n_strata).
+Counts = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
-    Without hits the lower end is 0, and the upper end is computed with half a hit more on either
-    side. NaN if a group is empty or the other has no hits.
+
+def ratio_interval(
+    counts: Counts, z: float, terms: tuple[float, float, float] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the score interval of the ratio of two rates, stratified over the last axis.
+
+    It contains each ratio R with ``max(|x - R y| - c, 0)^2 <= z^2 V``. Here ``x = sum(a n2/N)``,
+    ``y = sum(b n1/N)``, ``w = n1 n2/N`` and
+    ``V = sum(w^2 N/(N-1) (p1 (1-p1)/n1 + R^2 p2 (1-p2)/n2))``, where p2 and p1 = R p2 are the most
+    likely rates of a stratum. The correction for continuity is
+    ``c = sum(w) (1/((2+v1) N1) + R/((2+v2) N2))``, where N1 and N2 are all people of a side, and v1
+    and v2 the variances of all its hits: half a hit where hits do not vary, less where they do.
+
+    The interval contains x/y. Its lower end is 0 without hits, and its upper end infinite without
+    hits of the other side. NaN if a side of a stratum has no people.
+
+    Parameters
+    ----------
+    counts : tuple of ndarray
+        a, n1, b and n2.
+    z : float
+        Normal quantile of the level.
+    terms : tuple of float, optional
+        x, y, and V for R = 1 of many strata, if the counts are their totals. V for another R is
+        then that of the totals, times the factor that is right for R = 1.
+
+    References
+    ----------
+    Koopman, Confidence intervals for the ratio of two binomial proportions, Biometrics 1984.
+    Miettinen and Nurminen, Comparative analysis of two rates, Statistics in Medicine 1985.
     """
-    known = (n > 0) & (other_n > 0) & (other_hits > 0)
-    none = hits == 0
-    extra = np.where(none, 0.5, 0.0)
-    a, m = np.where(known, hits + extra, np.nan), np.where(known, n + extra, np.nan)
-    b, o = np.where(known, other_hits + extra, np.nan), np.where(known, other_n + extra, np.nan)
-    ratio = (a / m) / (b / o)
-    spread = np.exp(z * np.sqrt(np.maximum(0.0, 1 / a - 1 / m + 1 / b - 1 / o)))
-    return np.where(known & none, 0.0, ratio / spread), ratio * spread
+    parts = np.broadcast_arrays(*counts)
+    shape = parts[0].shape
+    a, n1, b, n2 = (part.reshape(-1, shape[-1]) for part in parts)
+    known: np.ndarray = np.all((n1 > 0) & (n2 > 0), axis=1)
+    n1, n2 = np.where(known[:, None], n1, 1.0), np.where(known[:, None], n2, 1.0)
+    x, y = (a * n2 / (n1 + n2)).sum(axis=1), (b * n1 / (n1 + n2)).sum(axis=1)
+    if terms is not None:
+        x, y = np.array([terms[0]]), np.array([terms[1]])
+        same = 4.0 * float(_score_spread((a, n1, b, n2), np.array([0.5]))[0][0])
+        z *= float(np.sqrt(terms[2] / same)) if terms[2] > 0 and same > 0 else 1.0
+    low, rest = _least_share((a, n1, b, n2), x, y, z), _least_share((b, n2, a, n1), y, x, z)
+    high = np.divide(1.0 - rest, rest, np.full_like(rest, np.inf), where=rest > 0)
+    low, high = (np.where(known, end, np.nan) for end in (low / (1.0 - low), high))
+    return low.reshape(shape[:-1]), high.reshape(shape[:-1])
+
+
+def _score_spread(counts: Counts, share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``(1-t)^2 V`` and ``(1-t) c`` of `ratio_interval` for the share t = R / (1 + R)."""
+    a, n1, b, n2 = counts
+    t, rest, n = share[:, None], 1.0 - share[:, None], n1 + n2
+    half = t * (n1 + b) + rest * (n2 + a)
+    root = np.sqrt(np.maximum(half * half - 4.0 * t * rest * n * (a + b), 0.0))
+    p1, p2 = (np.minimum(2.0 * part * (a + b) / (half + root), 1.0) for part in (t, rest))
+    v1, v2, w = n1 * p1 * (1.0 - p1), n2 * p2 * (1.0 - p2), n1 * n2 / n
+    spread = n / np.maximum(n - 1.0, 1.0) * w**2 * ((rest / n1) ** 2 * v1 + (t / n2) ** 2 * v2)
+    spread, v1, v2, n1, n2, w = (each.sum(axis=1) for each in (spread, v1, v2, n1, n2, w))
+    return spread, w * ((1.0 - share) / ((2.0 + v1) * n1) + share / ((2.0 + v2) * n2))
+
+
+def _least_share(counts: Counts, x: np.ndarray, y: np.ndarray, z: float) -> np.ndarray:
+    """Return R / (1 + R) for the lower end R of `ratio_interval`, by the Illinois method."""
+
+    def excess(t: np.ndarray, at: Any = slice(None)) -> np.ndarray:
+        """Return by how much x is above what fits the share; it is 0 at the end."""
+        a, n1, b, n2 = (part[at] for part in counts)
+        spread, step = _score_spread((a, n1, b, n2), t)
+        found: np.ndarray = (1.0 - t) * x[at] - t * y[at] - step - z * np.sqrt(spread)
+        return found
+
+    low, high = np.zeros_like(x), np.nan_to_num(divide(x, x + y))
+    above, below, rose = excess(low), excess(high), np.zeros_like(x)
+    high[above <= 0] = 0.0
+    for _ in range(MOST_STEPS):
+        at = np.flatnonzero(high - low > 1e-15 * high)
+        if len(at) == 0:
+            break
+        left, right, first, last, before = (part[at] for part in (low, high, above, below, rose))
+        t = left + first / (first - last) * (right - left)
+        t = np.where((t > left) & (t < right), t, 0.5 * (left + right))
+        found = excess(t, at)
+        low[at], high[at] = np.where(found >= 0, t, left), np.where(found <= 0, t, right)
+        # An end that stays a second time counts half, so that the other one passes the root.
+        above[at] = np.where(found > 0, found, np.where(before < 0, 0.5 * first, first))
+        below[at] = np.where(found > 0, np.where(before > 0, 0.5 * last, last), found)
+        rose[at] = np.sign(found)
+    return high

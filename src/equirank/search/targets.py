@@ -352,12 +352,19 @@ class GroupTarget(Target):
         value, sides, (x, y) = values[worst], self.sides[worst], parts[worst]
         ends, units = (float("nan"), float("nan")), ""
         ratio = self.quantity in ("selected", "exposure")
-        if n_boot and len(x) >= FEWEST_LISTS and (not ratio or x.sum() > 0):
+        if n_boot and len(x) >= FEWEST_LISTS and (not ratio or self._varies(ranking, sides)):
             ends = bootstrap_t(x, y, [level], n_boot, seed, logarithm=ratio)[0]
             units = "lists"
-        elif n_boot and not np.isnan(value):
+        if n_boot and not np.isnan(value) and (not units or (ratio and ends[0] == ends[1])):
             ends, units = self._people(ranking, sides, value, level), "people"
         return Estimate(value, *ends, units, sides.group)
+
+    def _varies(self, ranking: Ranking, sides: _Sides) -> bool:
+        """Return whether neither side has a rate, or an exposure, of 0, nor a rate of 1."""
+        cells = np.stack(sides.sums(self._rows(ranking, sides)))
+        if self.quantity == "selected":
+            cells = np.concatenate([cells, sides.sizes - cells])
+        return bool(cells[:, sides.used].sum(axis=1).min() > ROUNDING)
 
     def _people(
         self, ranking: Ranking, sides: _Sides, value: float, level: float

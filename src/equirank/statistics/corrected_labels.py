@@ -261,7 +261,9 @@ def corrected_measure(
     else:
         method = "fieller"
         found = _fieller_intervals(model, code, values, measure, average, levels, n_boot, seed)
-        reason = "the number of people in the group could be 0"
+        compares = measure in ("difference", "ratio")
+        what = "that the measure divides by" if compares else "of people in the group"
+        reason = f"the number {what} could be 0"
     both, one_sided = (_kept_inside(each, measure) for each in found)
     return CorrectedEstimate(
         *both, method, model.assumption, *counts,

@@ -11,13 +11,11 @@ from ..core.errors import DataError
 from ..core.params import Number, check_params
 from ..kernels.segments import divide
 
-__all__ = ["ADDED", "Counts", "Values", "as_counts", "log_interval", "normal_p", "quantile"]
+__all__ = ["Counts", "Values", "as_counts", "normal_p", "quantile"]
 
 
 #: A number for counts given as numbers, an array for counts given as arrays.
 Values = Any
-#: What is added to each count of a ratio's interval if nobody of the group was selected.
-ADDED = 0.5
 #: Counts may differ by this share from a whole number, or exceed their total by it, from rounding.
 ROUNDING = 1e-9
 
@@ -140,10 +138,3 @@ def normal_p(z: np.ndarray) -> np.ndarray:
     from scipy.special import erfc
 
     return erfc(np.abs(z) / np.sqrt(2.0))
-
-
-def log_interval(
-    ratio: np.ndarray, log_error: np.ndarray, width: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the interval of a ratio that is symmetric on the log scale."""
-    return ratio * np.exp(-width * log_error), ratio * np.exp(width * log_error)

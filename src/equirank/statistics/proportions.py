@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..core.docstrings import describe_as
+from ..kernels.prefixes import ratio_interval
 from ..kernels.segments import divide
-from .counts import ADDED, Counts, Values, as_counts, log_interval, normal_p, quantile
+from .counts import Counts, Values, as_counts, normal_p, quantile
 
 __all__ = [
     "Flips",
@@ -14,7 +15,6 @@ __all__ = [
     "Shortfall",
     "TwoProportionZ",
     "flips",
-    "katz",
     "selection_ratio",
     "shortfall",
     "two_proportion_z",
@@ -30,45 +30,34 @@ class SelectionRatio:
     estimate : float or ndarray
         The rate of the group divided by that of the reference; NaN if undefined.
     low, high : float or ndarray
-        Katz's interval.
-    log_error : float or ndarray
-        Standard error of the log of the ratio.
+        Its score interval, which contains the estimate; infinite if there is no upper limit.
     rate, reference_rate : float or ndarray
         The two selection rates.
-    added : float or ndarray
-        What was added to each count for the interval: 0.5 if nobody of the group was selected,
-        else 0. The estimate is always that of the counts.
     reason : str or ndarray of str
-        Why a value is undefined, or why the interval has no width; empty otherwise.
+        Why the ratio is undefined; empty otherwise.
     """
 
     estimate: Values
     low: Values
     high: Values
-    log_error: Values
     rate: Values
     reference_rate: Values
-    added: Values
     reason: Values
-
-
-def katz(counts: Counts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the centre and standard error of Katz's log interval, and what was added."""
-    added = np.where(counts.a == 0, ADDED, 0.0)
-    a, n1, b, n2 = (part + added for part in (counts.a, counts.n1, counts.b, counts.n2))
-    with np.errstate(divide="ignore", invalid="ignore"):
-        variance = 1.0 / a - 1.0 / n1 + 1.0 / b - 1.0 / n2
-    return divide(divide(a, n1), divide(b, n2)), np.sqrt(np.maximum(variance, 0.0)), added
 
 
 def selection_ratio(
     a: Values, n1: Values, b: Values, n2: Values, *, level: float = 0.95
 ) -> SelectionRatio:
-    """Return the ratio of two selection rates, with Katz's interval.
+    """Return the ratio of two selection rates, with Koopman's score interval.
 
-    ``R = (a / n1) / (b / n2)`` with the interval ``R exp(+-z sqrt(1/a - 1/n1 + 1/b - 1/n2))``. If
-    nobody of the group was selected, the ratio is 0 and the interval is that of the counts with 0.5
-    added to each, as ``added`` records.
+    ``R = (a / n1) / (b / n2)``. The interval contains each ratio R whose distance from the data,
+    ``|a/n1 - R b/n2|`` less a correction for continuity, is at most z standard errors. These are
+    those of the most likely rates whose ratio is R, ``p1 (1-p1)/n1 + R^2 p2 (1-p2)/n2`` times
+    ``N/(N-1)``, so that an interval has a width although all or none were selected. The correction
+    is ``1/((2+v1) n1) + R/((2+v2) n2)`` with v1 and v2 the variances of the two counts: half a
+    person where a count hardly varies, and next to nothing where it does. With it, the 95% interval
+    contains the true ratio in at least 93% of samples for all sizes from 8 people on
+    (``benchmarks/score_intervals.py``); without it, in 84%.
 
     Parameters
     ----------
@@ -83,45 +72,43 @@ def selection_ratio(
     Returns
     -------
     SelectionRatio
-        ``estimate``, ``low``, ``high``, ``log_error``, ``rate``, ``reference_rate``, ``added`` and
-        ``reason``. The ratio is NaN, with a reason, if a side has no people or nobody of the
-        reference was selected.
+        ``estimate``, ``low``, ``high``, ``rate``, ``reference_rate`` and ``reason``. The ratio is
+        NaN, with a reason, if a side has no people or nobody of the reference was selected; in the
+        second case the interval has a lower limit and no upper one.
 
     References
     ----------
-    Katz, Baptista, Azen and Pike (1978): Obtaining confidence intervals for the risk ratio in
-    cohort studies. Biometrics 34.
+    Koopman (1984): Confidence intervals for the ratio of two binomial proportions. Biometrics 40.
+    Miettinen and Nurminen (1985): Comparative analysis of two rates. Statistics in Medicine 4, of
+    the factor N/(N-1). Laud (2017): Equal-tailed confidence intervals for comparison of rates.
+    Pharmaceutical Statistics 16, of corrections between none and half a person.
 
     Examples
     --------
     >>> from equirank.statistics import selection_ratio
     >>> found = selection_ratio(24, 120, 45, 130)
     >>> round(found.estimate, 4), round(found.low, 4), round(found.high, 4)
-    (0.5778, 0.3763, 0.8871)
-    >>> selection_ratio([0, 3], [10, 10], [4, 0], [10, 10]).reason.tolist()
-    ['', 'nobody of the reference was selected']
+    (0.5778, 0.3734, 0.8819)
+    >>> found = selection_ratio([0, 3, 8], [10, 10, 8], [4, 0, 9], [10, 10, 9])
+    >>> found.low.round(3).tolist(), found.high.round(3).tolist()
+    ([0.0, 0.618, 0.584], [1.073, inf, 1.649])
+    >>> found.reason.tolist()
+    ['', 'nobody of the reference was selected', '']
     """
     width = quantile(level, "selection_ratio")
     counts = as_counts(a, n1, b, n2)
     rate, reference_rate = counts.rates
-    centre, error, added = katz(counts)
-    estimate = divide(rate, reference_rate)
-    undefined = np.isnan(estimate)
-    error = np.where(undefined, np.nan, error)
-    low, high = log_interval(np.where(undefined, np.nan, centre), error, width)
+    a, n1, b, n2 = (part[:, None] for part in (counts.a, counts.n1, counts.b, counts.n2))
+    low, high = ratio_interval((a, n1, b, n2), width)
     shown = counts.shown
     return SelectionRatio(
-        shown(estimate),
+        shown(divide(rate, reference_rate)),
         shown(low),
         shown(high),
-        shown(error),
         shown(rate),
         shown(reference_rate),
-        shown(np.where(undefined, 0.0, added)),
         counts.reasons(
-            *_empty_sides(counts),
-            (counts.b == 0, "nobody of the reference was selected"),
-            (error == 0, "everyone was selected: the interval has no width"),
+            *_empty_sides(counts), (counts.b == 0, "nobody of the reference was selected")
         ),
     )
 

@@ -1,5 +1,6 @@
 """Selection rates compared within lists: Mantel-Haenszel, and whether the odds ratio is common."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,14 +8,24 @@ import numpy as np
 from ..core.docstrings import describe_as
 from ..core.params import Number, check_params
 from ..kernels.hypergeometric import expected_cell
-from .counts import ADDED, Counts, Values, as_counts, log_interval, normal_p, quantile
-from .proportions import katz, selection_ratio
+from ..kernels.prefixes import ratio_interval
+from .counts import Counts, Values, as_counts, normal_p, quantile
+from .proportions import selection_ratio
 
-__all__ = ["BreslowDay", "MantelHaenszel", "breslow_day", "mantel_haenszel", "stratified_ratio"]
+__all__ = [
+    "UNEVEN",
+    "BreslowDay",
+    "MantelHaenszel",
+    "breslow_day",
+    "mantel_haenszel",
+    "ratio_ends",
+    "stratified_ratio",
+]
 
 
 #: Pooled and stratified ratios that differ by more than this have a note.
 APART = 0.05
+UNEVEN = "the groups are spread unevenly over lists: pooled ratio differs from that within lists"
 
 
 @dataclass(frozen=True)
@@ -26,9 +37,7 @@ class MantelHaenszel:
     estimate : float
         The Mantel-Haenszel ratio of selection rates; NaN if undefined.
     low, high : float
-        Its interval.
-    log_error : float
-        Standard error of the log of the ratio.
+        Its score interval, which contains the estimate; infinite if there is no upper limit.
     odds_ratio : float
         The Mantel-Haenszel odds ratio; infinite if only its denominator is 0.
     statistic, p_value : float
@@ -38,9 +47,6 @@ class MantelHaenszel:
         The ratio of all people as one list.
     lists, people : int
         Lists that contain people of both sides, and people in them.
-    added : float
-        What was added to each pooled count for the interval: 0.5 if nobody of the group was
-        selected, else 0.
     note : str
         Says so if the pooled ratio differs from the stratified one by more than 0.05 or in
         direction.
@@ -51,14 +57,12 @@ class MantelHaenszel:
     estimate: float
     low: float
     high: float
-    log_error: float
     odds_ratio: float
     statistic: float
     p_value: float
     pooled: float
     lists: int
     people: float
-    added: float = 0.0
     note: str = ""
     reason: str = ""
 
@@ -69,10 +73,13 @@ def mantel_haenszel(
 ) -> MantelHaenszel:
     """Compare the selection rates of a group and its reference within lists.
 
-    The ratio is ``sum(a n2/N) / sum(b n1/N)``, and the variance of its log
-    ``sum((m n1 n2 - a b N)/N^2) / (sum(a n2/N) sum(b n1/N))``. The odds ratio is
-    ``sum(a (n2-b)/N) / sum(b (n1-a)/N)``. The test is ``(sum a - sum E)^2 / sum V`` with
-    ``E = n1 m/N`` and ``V = n1 n2 m (N-m) / (N^2 (N-1))``. Here ``m = a + b`` and ``N = n1 + n2``.
+    The ratio is ``x / y`` with ``x = sum(a n2/N)`` and ``y = sum(b n1/N)``. Its score interval
+    contains each ratio R for which ``|x - R y|``, less a correction for continuity, is at most z
+    standard errors: `selection_ratio` over several lists, with the weights of Mantel and Haenszel,
+    so that it contains the estimate, and the most likely rates of each list. For R = 1 its variance
+    is that of the test. The odds ratio is ``sum(a (n2-b)/N) / sum(b (n1-a)/N)``. The test is
+    ``(sum a - sum E)^2 / sum V`` with ``E = n1 m/N`` and ``V = n1 n2 m (N-m) / (N^2 (N-1))``. Here
+    ``m = a + b`` and ``N = n1 + n2``.
 
     Parameters
     ----------
@@ -85,13 +92,13 @@ def mantel_haenszel(
     MantelHaenszel
         ``estimate``, ``low``, ``high``, ``odds_ratio``, ``statistic``, ``p_value``, ``pooled``,
         ``note``, ``reason`` and more. Lists without people of one side do not count. If nobody of
-        the group was selected, the interval is Katz's of the pooled counts with 0.5 added to each.
+        the reference was selected, the ratio is NaN, and its interval has a lower limit only.
 
     References
     ----------
     Mantel and Haenszel (1959): Statistical aspects of the analysis of data from retrospective
-    studies of disease. JNCI 22. Greenland and Robins (1985): Estimation of a common effect
-    parameter from sparse follow-up data. Biometrics 41.
+    studies of disease. JNCI 22. Miettinen and Nurminen (1985): Comparative analysis of two rates.
+    Statistics in Medicine 4.
 
     Examples
     --------
@@ -100,24 +107,24 @@ def mantel_haenszel(
     >>> from equirank.statistics import mantel_haenszel
     >>> found = mantel_haenszel([12, 9, 3], [60, 30, 50], [5, 36, 6], [20, 90, 60])
     >>> round(found.estimate, 4), round(found.low, 4), round(found.high, 4)
-    (0.7357, 0.4586, 1.1801)
+    (0.7357, 0.4528, 1.1638)
     >>> round(found.odds_ratio, 4), round(found.statistic, 3), round(found.p_value, 3)
     (0.6552, 1.686, 0.194)
-    >>> round(found.pooled, 4), found.note
-    (0.6201, 'the groups are in different lists: the pooled ratio differs from that within lists')
+    >>> round(found.pooled, 4)
+    0.6201
+    >>> found.note
+    'the groups are spread unevenly over lists: pooled ratio differs from that within lists'
     """
     quantile(level, "mantel_haenszel")
     everyone = as_counts(a, n1, b, n2)
     counts = everyone.comparable
     n, m = counts.n, counts.m
-    product = m * counts.n1 * counts.n2 - counts.a * counts.b * n
     expected = counts.n1 * m / n
     variance = counts.n1 * counts.n2 * m * (n - m) / (n**2 * np.maximum(n - 1.0, 1.0))
     pooled = everyone.pooled
     return stratified_ratio(
         float((counts.a * counts.n2 / n).sum()),
         float((counts.b * counts.n1 / n).sum()),
-        float((product / n**2).sum()),
         float((counts.a * (counts.n2 - counts.b) / n).sum()),
         float((counts.b * (counts.n1 - counts.a) / n).sum()),
         float((counts.a - expected).sum()),
@@ -126,14 +133,13 @@ def mantel_haenszel(
         lists=len(counts.a),
         people=float(n.sum()),
         level=level,
-        compared=counts.pooled,
+        compared=(counts.a, counts.n1, counts.b, counts.n2),
     )
 
 
 def stratified_ratio(
     x: float,
     y: float,
-    spread: float,
     above: float,
     below: float,
     excess: float,
@@ -143,7 +149,7 @@ def stratified_ratio(
     lists: int,
     people: float,
     level: float,
-    compared: Counts | None = None,
+    compared: Iterable[Values],
 ) -> MantelHaenszel:
     """Return the comparison of selection rates within lists from sums over lists.
 
@@ -151,8 +157,6 @@ def stratified_ratio(
     ----------
     x, y : float
         ``sum(a n2/N)`` and ``sum(b n1/N)``.
-    spread : float
-        ``sum((m n1 n2 - a b N)/N^2)``.
     above, below : float
         ``sum(a (n2-b)/N)`` and ``sum(b (n1-a)/N)``.
     excess, variance : float
@@ -163,13 +167,13 @@ def stratified_ratio(
         Lists that contain both sides, and people in them.
     level : float
         Confidence level of the interval.
-    compared : Counts, optional
-        a, n1, b and n2 of the lists that contain both; by default the totals.
+    compared : iterable of ndarray
+        a, n1, b and n2 of the lists that contain both, or their totals, as in `ratio_ends`.
     """
-    width, nan = quantile(level, "mantel_haenszel"), float("nan")
+    nan = float("nan")
     if lists == 0:
         reason = "no list contains people of both sides"
-        return MantelHaenszel(nan, nan, nan, nan, nan, nan, nan, nan, 0, 0, reason=reason)
+        return MantelHaenszel(nan, nan, nan, nan, nan, nan, nan, 0, 0, reason=reason)
     statistic = p_value = nan
     if variance > 0:
         z = excess / np.sqrt(variance)
@@ -177,24 +181,30 @@ def stratified_ratio(
     everyone = as_counts(*totals)
     rate, reference_rate = (float(each[0]) for each in everyone.pooled.rates)
     pooled = rate / reference_rate if reference_rate > 0 else nan
-    estimate, error, ends, added = nan, nan, (nan, nan), 0.0
-    if y > 0:
-        estimate = centre = x / y
-        error = float(np.sqrt(max(spread / (x * y), 0.0))) if x > 0 else nan
-        if x == 0:
-            middle, wide, _ = katz(everyone.pooled if compared is None else compared)
-            centre, error, added = float(middle[0]), float(wide[0]), ADDED
-        low, high = log_interval(np.array(centre), np.array(error), width)
-        ends = float(low), float(high)
+    estimate = x / y if y > 0 else nan
+    ends = ratio_ends(compared, lists, x, y, variance, level)
     reason = "" if y > 0 else "nobody of the reference was selected"
     if not reason and np.isnan(statistic):
         reason = "everyone was selected, or nobody, in each list: there is nothing to test"
     odds = above / below if below > 0 else (float("inf") if above > 0 else nan)
     note = _note(estimate, pooled)
     return MantelHaenszel(
-        *(estimate, *ends, error, odds, statistic, p_value, pooled, lists, people, added, note),
-        reason,
+        estimate, *ends, odds, statistic, p_value, pooled, lists, people, note, reason
     )
+
+
+def ratio_ends(
+    counts: Iterable[Values], lists: int, x: float, y: float, variance: float, level: float
+) -> tuple[float, float]:
+    """Return the score interval of the Mantel-Haenszel ratio ``x / y``.
+
+    ``counts`` are a, n1, b and n2 of each list, or their totals, from which the variance is then
+    approximated: its dependence on the ratio is that of all lists as one.
+    """
+    a, n1, b, n2 = (np.reshape(part, (1, -1)) for part in counts)
+    terms = None if a.shape[1] == lists else (x, y, variance)
+    low, high = ratio_interval((a, n1, b, n2), quantile(level, "mantel_haenszel"), terms)
+    return float(low[0]), float(high[0])
 
 
 def _odds_ratio(counts: Counts) -> float:
@@ -209,8 +219,7 @@ def _note(estimate: float, pooled: float) -> str:
     if np.isnan(estimate) or np.isnan(pooled):
         return ""
     differs = abs(estimate - pooled) > APART or (estimate - 1.0) * (pooled - 1.0) < 0
-    words = "the groups are in different lists: the pooled ratio differs from that within lists"
-    return words if differs else ""
+    return UNEVEN if differs else ""
 
 
 @dataclass(frozen=True)

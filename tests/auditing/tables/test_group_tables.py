@@ -7,6 +7,7 @@ from equirank import as_ranking_data, audit
 from equirank.auditing.tables.group_tables import detectable_difference, small_cells
 from equirank.datasets import load_hiring
 from equirank.metrics import AdverseImpactRatio, pairwise_accuracy_matrix
+from equirank.statistics import selection_ratio
 
 
 def rows(result, **where):
@@ -103,6 +104,22 @@ def test_several_lists_are_pooled_and_ratios_resampled():
     assert table["reference"].tolist() == [False, True, False, True]
     assert table["ratio_low"][0] < table["impact_ratio"][0] < table["ratio_high"][0] < 1
     assert table["ratio_low"][1] == table["ratio_high"][1] == 1
+
+
+@pytest.mark.parametrize("shift", [-9, 9])
+def test_ratios_of_groups_of_which_all_or_none_are_selected_have_a_width(shift):
+    """Resampled lists all have the rate 0 or 1 of the group."""
+    rng, sex = np.random.default_rng(1), np.tile(list("fmmmmmmm"), 30)
+    score = rng.random(240) + shift * (sex == "f")
+    result = audit(score=score, query=np.repeat(range(30), 8), sensitive={"sex": sex}, k=3,
+                   n_boot=50, n_permutations=19)  # fmt: skip
+    rows = {row["group"]: row for row in result.tables["selection"]}
+    counts = [rows[each][name] for each in "fm" for name in ("selected", "size")]
+    assert counts[0] in (0, 30)
+    row = rows["m" if counts[0] else "f"]
+    expected = selection_ratio(*(counts[2:] + counts[:2] if counts[0] else counts))
+    assert (row["ratio_low"], row["ratio_high"]) == pytest.approx((expected.low, expected.high))
+    assert row["ratio_low"] <= row["impact_ratio"] <= row["ratio_high"] - 0.05
 
 
 def test_small_cells_by_hand():

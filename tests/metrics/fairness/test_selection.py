@@ -1,10 +1,11 @@
-from math import exp, nan, sqrt
+from math import nan, sqrt
 
 import numpy as np
 import pytest
 
 from equirank import DataError, Ranking, as_ranking_data
 from equirank.metrics import AdverseImpactRatio, adverse_impact_ratio
+from equirank.statistics import selection_ratio
 from equirank.testing import check_metric
 
 from .comparing import agree_on_chances
@@ -96,9 +97,8 @@ def test_rates_and_ratios_with_their_intervals():
         assert rates.rate_low[0, column] == pytest.approx(low)
         assert rates.rate_high[0, column] == pytest.approx(high)
     assert rates.ratio.tolist() == [[1.0, 0.5]]
-    error = sqrt(1 / 3 - 1 / 10 + 1 / 6 - 1 / 10)
-    assert rates.ratio_low[0, 1] == pytest.approx(0.5 * exp(-Z * error))
-    assert rates.ratio_high[0, 1] == pytest.approx(0.5 * exp(Z * error))
+    ratio = selection_ratio(3, 10, 6, 10)
+    assert (rates.ratio_low[0, 1], rates.ratio_high[0, 1]) == (ratio.low, ratio.high)
     assert rates.ratio_low[0, 0] == rates.ratio_high[0, 0] == 1
     assert rates.under_four_fifths.tolist() == [[False, True]]
     assert rates.level == 0.95
@@ -123,14 +123,19 @@ def test_exactly_four_fifths_is_not_under_it():
     assert not rates.under_four_fifths.any()
 
 
-def test_a_group_that_is_shut_out_has_an_upper_end_by_half_a_case():
+def test_a_group_that_is_shut_out_has_an_upper_end():
     rates = rates_of("aaaabbbb", 3)
     assert rates.rate_low[0, 1] == 0
     assert rates.rate_high[0, 1] == pytest.approx(wilson(0, 4)[1])
     assert rates.ratio[0, 1] == rates.ratio_low[0, 1] == 0
-    ratio = (0.5 / 4.5) / (3.5 / 4.5)
-    error = sqrt(1 / 0.5 - 1 / 4.5 + 1 / 3.5 - 1 / 4.5)
-    assert rates.ratio_high[0, 1] == pytest.approx(ratio * exp(Z * error))
+    assert rates.ratio_high[0, 1] == selection_ratio(0, 4, 3, 4).high < 2
+
+
+def test_a_group_of_which_all_are_selected_has_an_interval_with_a_width():
+    rates = rates_of("aaabbb", 6)
+    assert rates.ratio.tolist() == [[1.0, 1.0]]
+    assert rates.ratio_low[0, 1] < 0.5
+    assert rates.ratio_high[0, 1] > 2
 
 
 def test_everybody_selected_has_a_rate_of_one_to_its_upper_end():

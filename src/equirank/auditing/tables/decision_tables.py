@@ -25,7 +25,7 @@ from ...statistics import (
 from ...statistics.stratified import MantelHaenszel, stratified_ratio
 from ..audit_plan import SMALL_SELECTED, Audited, Plan
 
-__all__ = ["UNEVEN", "decisions_table"]
+__all__ = ["decisions_table"]
 
 
 COLUMNS = (
@@ -35,10 +35,6 @@ COLUMNS = (
     "f:shortfall f:shortfall_reference o:flip f:to_four_fifths f:overall_rate f:overall_ratio "
     "i:lists o:note"
 )
-#: What is said of an interval of a ratio of 0.
-ADDED = "interval with 0.5 added to each count"
-#: What is said where the ratio of all people together differs from that within lists.
-UNEVEN = "the groups are spread unevenly over lists: pooled ratio differs from that within lists"
 #: The cells of a group that is too small to be compared, or whose other side is.
 NOT_COMPARED: dict[str, Any] = dict.fromkeys(
     [
@@ -155,15 +151,16 @@ def _summed_rows(plan: Plan, sums: ListSums, each: Audited, at: int) -> list[dic
         e = at if some is None else 0
         terms = source.sums["decided"][e, g]
         claims = source.sums["claims"][:, g].sum(axis=0)
-        x, y, chosen = claims[len(CLAIM_COLUMNS) + 4 * e :][:3]
-        spread, above, below, expected, variance, at_rate = terms.tolist()
+        x, y, chosen, others = claims[len(CLAIM_COLUMNS) + 4 * e :][:4]
+        _, above, below, expected, variance, at_rate = terms.tolist()
+        counts = margins_of(source.sums, e, g)
         within = stratified_ratio(
-            x, y, spread, above, below, chosen - expected, variance, (a, n1, b, n2),
+            x, y, above, below, chosen - expected, variance, (a, n1, b, n2),
             lists=int(claims[0]), people=claims[1] + claims[2], level=plan.level,
+            compared=(chosen, claims[1], others, claims[2]) if counts is None else counts,
         )  # fmt: skip
         lacking = (expected - chosen, at_rate - chosen) if within.lists else (np.nan, np.nan)
         row = head | _of_ratio(within, (a, n1, b, n2), *lacking)
-        counts = margins_of(source.sums, e, g)
         row |= _exact(counts, (a, n1, b, n2), within.lists <= MOST_EXACT)
         rows.append(row | _overall(decision, overall, code, other))
     return rows
@@ -179,8 +176,8 @@ def _of_ratio(
         "other_people": int(totals[3]),
         "other_rate": totals[2] / totals[3] if totals[3] else np.nan,
         "ratio": within.estimate,
-        "ratio_low": within.low,
-        "ratio_high": within.high,
+        "ratio_low": within.low if within.estimate >= 0 else np.nan,
+        "ratio_high": within.high if within.estimate >= 0 else np.nan,
         "pooled_ratio": within.pooled,
         "z": pooled.statistic,
         "z_p": pooled.p_value,
@@ -195,7 +192,7 @@ def _of_ratio(
         "flip": "",
         "to_four_fifths": np.nan,
         "lists": within.lists,
-        "note": within.reason or (UNEVEN if within.note else ADDED if within.added else ""),
+        "note": within.reason or within.note,
     }
 
 

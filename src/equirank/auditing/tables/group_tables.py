@@ -10,11 +10,12 @@ from ...core.list_sums import ListSums
 from ...core.order_values import expected_positions, list_shares
 from ...core.sums_plan import MOST_PAIRED
 from ...core.table import Table, make_table
-from ...kernels.prefixes import log_ratio_interval, wilson_interval
+from ...kernels.prefixes import ratio_interval, wilson_interval
 from ...kernels.segments import divide
 from ...metrics import pairwise_accuracy_matrix
 from ...metrics.fairness.pairwise import OTHERS
 from ..audit_plan import SMALL_SELECTED, Audited, Plan
+from ..claim_intervals import ROUNDING
 from ..compared import Compared
 from ..measured import Measured
 
@@ -206,9 +207,10 @@ def selection_table(measured: Measured) -> Table:
     """Return one row per attribute, cutoff and group, all lists together.
 
     The rates have Wilson intervals. The impact ratio is the rate divided by the highest rate of the
-    groups that are not small cells; its interval is a bootstrap over lists, or the log-ratio
-    interval for one list. A group has none if fewer than 5 of it would be selected at the overall
-    rate, and nobody has if no other group could be compared with the reference.
+    groups that are not small cells; its interval is a bootstrap over lists, or the score
+    interval for one list or where all or none are selected. A group has none if fewer than 5 of it
+    would be selected at the overall rate, and nobody has if no other group could be compared with
+    the reference.
     """
     rows = [
         row
@@ -315,14 +317,18 @@ def _selection_rows(measured: Measured, each: Audited, k: int) -> list[dict[str,
     low, high = wilson_interval(selected, people, z)
     several = bool(eligible.any()) and compared.sum() > 1 and rate[best] > 0
     ratio = np.where(compared & several, divide(rate, np.full(len(rate), rate[best])), np.nan)
-    if measured.plan.one_list:
-        ends = log_ratio_interval(selected, people, selected[best], people[best], z)
-    else:
+    a, n1 = selected[:, None], people[:, None]
+    ends = np.stack(ratio_interval((a, n1, a[[best]], n1[[best]]), z))
+    if not measured.plan.one_list:
         replicates = None
         if drawn is not None:
             rates = drawn.rate(k)
             replicates = divide(rates, rates[:, best : best + 1])
-        ends = measured.interval(replicates, rate.shape)
+        drawn_ends = measured.interval(replicates, rate.shape)
+        # Lists do not show how a rate varies that is 0 or 1 in all of them.
+        one_sided = np.minimum(selected, people - selected) < ROUNDING
+        one_sided = (one_sided | one_sided[best]) & ~np.isnan(drawn_ends[0])
+        ends = np.where(one_sided, ends, drawn_ends)
     fixed = (np.arange(len(rate)) == best) | np.isnan(ratio)
     columns = {
         "group": each.groups,

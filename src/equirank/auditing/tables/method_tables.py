@@ -131,8 +131,8 @@ PROCEDURES = (
     (
         "Impact ratio",
         "selection rate of G / highest selection rate of the groups that are not small cells",
-        "The confidence interval resamples lists; for one list it is the log-ratio interval.",
-        "Katz, Baptista, Azen and Pike, Biometrics 1978.",
+        "The confidence interval resamples lists; for one list it is the score interval.",
+        "Koopman, Biometrics 1984.",
     ),
     (
         "Small cells",

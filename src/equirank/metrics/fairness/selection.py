@@ -13,7 +13,7 @@ from ...core.ranking import Ranking
 from ...core.slots import Slots
 from ...core.table import Table
 from ...kernels.discounts import discounts
-from ...kernels.prefixes import log_ratio_interval, wilson_interval
+from ...kernels.prefixes import ratio_interval, wilson_interval
 from ...kernels.segments import divide
 
 __all__ = ["FOUR_FIFTHS", "AdverseImpactRatio", "SelectionRates"]
@@ -40,8 +40,8 @@ class SelectionRates:
     rate, rate_low, rate_high : ndarray
         Share selected with its Wilson interval, NaN for an empty group.
     ratio, ratio_low, ratio_high : ndarray
-        Rate divided by the highest rate of the list, with its log-ratio interval, which treats the
-        lists as samples and the highest group as fixed; NaN if nobody is selected.
+        Rate divided by the highest rate of the list, with its score interval, which treats people
+        as samples and the highest group as fixed; NaN if nobody is selected.
     level : float
         Level of the intervals.
     """
@@ -99,9 +99,7 @@ class AdverseImpactRatio(GroupMetric):
     ----------
     Uniform guidelines on employee selection procedures, 29 CFR 1607.4 D, 1978.
     Wilson, Probable inference, the law of succession, and statistical inference, JASA 1927.
-    Katz, Baptista, Azen and Pike, Obtaining confidence intervals for the risk ratio in cohort
-    studies, Biometrics 1978; Walter, The distribution of Levin's measure, Biometrika 1975 (half a
-    case more where a group has nobody selected).
+    Koopman, Confidence intervals for the ratio of two binomial proportions, Biometrics 1984.
 
     Examples
     --------
@@ -173,13 +171,8 @@ class AdverseImpactRatio(GroupMetric):
         z = NormalDist().inv_cdf((1 + level) / 2)
         rate_low, rate_high = wilson_interval(selected, people, z)
         best = np.where(np.isnan(rate) | _never_best(labels), -1.0, rate).argmax(axis=1)[:, None]
-        low, high = log_ratio_interval(
-            selected,
-            people,
-            np.take_along_axis(selected, best, axis=1),
-            np.take_along_axis(people, best, axis=1),
-            z,
-        )
+        b, n2 = (np.take_along_axis(part, best, axis=1)[..., None] for part in (selected, people))
+        low, high = ratio_interval((selected[..., None], people[..., None], b, n2), z)
         ratio = _ratios(people, selected, labels)
         itself = np.arange(len(labels)) == best
         return SelectionRates(
