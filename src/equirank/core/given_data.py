@@ -254,7 +254,7 @@ class _Groups:
             found = {
                 name: named.of(name, encode(name, values, "unknown")[1], len(people) == 1)
                 for name, values in people.items()
-                if name not in details  # whose columns name the groups
+                if named and name not in details  # whose columns name the groups
             }
             return {name: groups for name, groups in found.items() if groups is not None}
         if isinstance(named, Sequence) and not isinstance(named, str) and len(people) == 1:
@@ -397,11 +397,12 @@ def with_declared(data: RankingData, groups: DeclaredGroups, by: Any) -> Ranking
             known = encode(name, np.array(own, dtype=object))[1]
             lookup = [known.index(group) for group in attribute.categories]
             people[name] = attribute.with_categories(known, lookup)
-    made = replace(data, sensitive=data.sensitive | people)
+    made = replace(data, sensitive=data.sensitive | people) if people else data
     names = tuple(by) if isinstance(by, list | tuple) else ()
     if len(names) > 1 and None in groups and Label(many=True).accepts(names):
         crossed = DeclaredGroups({None: groups[None]}).of("", made.cross(*names).categories, True)
         if crossed is not None:
+            made = replace(made)  # the intersection is stored in the data
             made.keep_crossing(names, tuple(crossed))
     return made
 

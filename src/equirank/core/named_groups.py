@@ -71,23 +71,24 @@ def _pair(each: Any, attributes: Mapping[str, Attribute], argument: str) -> tupl
     )
 
 
-def stated_groups(params: Mapping[str, Any]) -> dict[Any, list[Any]]:
-    """Return the groups that parameters of a re-ranker name, by attribute.
+def stated_groups(reranker: Any) -> dict[Any, list[Any]]:
+    """Return the groups that the parameters of a re-ranker name, by attribute.
 
     The attribute is that of a nested mapping, else ``by``; None if it is not named.
 
     Examples
     --------
-    >>> stated_groups({"protected": "f", "p": {"f": 0.4, "d": 0.1}, "by": "sex"})
+    >>> from equirank.rerankers import FAStarIR, PrefixConstraints
+    >>> stated_groups(FAStarIR(protected="f", p={"f": 0.4, "d": 0.1}, by="sex"))
     {'sex': ['f', 'd']}
-    >>> stated_groups({"lower": {"sex": {"f": 0.4}}, "upper": {"m": 0.9}})
+    >>> stated_groups(PrefixConstraints(lower={"sex": {"f": 0.4}}, upper={"m": 0.9}))
     {'sex': ['f'], None: ['m']}
     """
     found: dict[Any, list[Any]] = {}
-    by = params.get("by")
+    by = getattr(reranker, "by", None)
     by = by if isinstance(by, str) else None
     for name in PARAMETERS:
-        given = params.get(name)
+        given = getattr(reranker, name, None)
         if isinstance(given, Mapping):
             pairs = [
                 (label, list(value)) if isinstance(value, Mapping) else (by, [label])

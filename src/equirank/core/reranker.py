@@ -154,7 +154,7 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
         owner = f"{type(self).__name__}.rerank"
         if isinstance(y_score, (Ranking, RankingData)):
             return self(as_given_ranking(y_score, owner, present | told))
-        named = DeclaredGroups(stated_groups(self.get_params(deep=False)))
+        named = DeclaredGroups(stated_groups(self))
         told = {"groups": named} | told
         frame = None if _is_one_column(y_score, given) else as_frame(y_score)
         if frame is None:

@@ -42,7 +42,8 @@ class BalancedSelection(Guaranteed):
 
     Selected items are ranked in the order given; all others are not shown, and rows that were not
     shown stay so. Of tied items either may be selected. A group without a selected item has no
-    value and is not bounded, nor has a list a lower bound of a group that it lacks. Without bounds the first k are selected.
+    value and is not bounded, nor has a list a lower bound of a group that it lacks. Without bounds
+    the first k are selected.
 
     Parameters
     ----------

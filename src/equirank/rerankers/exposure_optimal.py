@@ -88,8 +88,8 @@ class ExposureOptimal(Reranker):
 
     Merit is the utility. The solution is exact, by column generation over rankings, in which the
     best ranking at given prices is a sort: m constraints need at most m + 1 rankings (``"item"`` at
-    most n). Tied items keep input order. A list with one group has no constraint and no bound; rows that
-    were not shown stay so. People with an unknown label are in no constraint.
+    most n). Tied items keep input order. A list with one group has no constraint and no bound; rows
+    that were not shown stay so. People with an unknown label are in no constraint.
 
     Parameters
     ----------

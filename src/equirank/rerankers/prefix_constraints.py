@@ -34,9 +34,10 @@ class PrefixConstraints(UncertainGroups):
 
     The order within (crossed) groups is kept; ties are taken in input order. Rows that were not
     shown stay so. A list has no lower bound of a group that it lacks, and one with a single group
-    has no bounds. Without bounds the ranking is unchanged. People with an unknown label have no bound and may move; with bounds on several
-    attributes they are an error. With probabilities of groups (``labels``) of one attribute, an
-    upper bound c of the first j positions is a lower bound j - c of everyone else.
+    has no bounds. Without bounds the ranking is unchanged. People with an unknown label have no
+    bound and may move; with bounds on several attributes they are an error. With probabilities of
+    groups (``labels``) of one attribute, an upper bound c of the first j positions is a lower bound
+    j - c of everyone else.
 
     Parameters
     ----------

@@ -131,7 +131,7 @@ class Reranked(Ranker):
     ) -> RankingData:
         """Return the data, in which the groups of training and of the re-ranker exist."""
         policy = unseen or getattr(self, "unseen_", "error")
-        groups = DeclaredGroups(stated_groups(self.reranker.get_params(deep=False)))
+        groups = DeclaredGroups(stated_groups(self.reranker))
         groups |= {
             name: [*groups.get(name, ()), *known]
             for name, known in getattr(self, "groups_", {}).items()
