@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.errors import DataError, EquirankWarning
 from .recipe import Recipe, plain_value
+from .toml_text import shell_line
 
 if TYPE_CHECKING:
     from ..auditing.audit_result import AuditResult
@@ -290,7 +291,8 @@ class RecipeRun:
             settings["remedy"] = plain_value(self._in_force)
         name = self.recipe.data.get("name") or self.name
         other = self.recipe.against.get("name")
-        command = f"equirank run RECIPE --data {name}" + (f" --against {other}" if other else "")
+        against = ("--against", other) if other else ()
+        command = shell_line("equirank", "run", "RECIPE", "--data", name, *against)
         return replace(record.with_inputs(**settings), command=command)
 
     def report(self, which: Which = "given", progress: Progress = None) -> bytes:
