@@ -375,6 +375,8 @@ def make_reranker(remedy: Mapping[str, Any], data: "RankingData") -> Any:
     kind = methods()[remedy["method"]]
     params = {key: plain_value(v) for key, v in remedy.items() if key not in ("method", "kept")}
     by = params.get("by")
+    if isinstance(by, list):
+        by = params["by"] = tuple(by)
     if by is None and len(data.sensitive) == 1:
         by = next(iter(data.sensitive))
     if by is not None:
