@@ -4,12 +4,15 @@ import shlex
 import shutil
 import subprocess
 import tomllib
+from dataclasses import replace
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from equirank.core.errors import FormatError
+from equirank.core.errors import DataError, FormatError
+from equirank.recipes.config_example import example as example_config
+from equirank.recipes.config_example import hiring_guess
 from equirank.recipes.recipe import Recipe, read_recipe
 from equirank.recipes.recipe_code import recipe_code
 from equirank.recipes.toml_text import shell_line
@@ -90,11 +93,17 @@ def with_texts(value, texts):
     return texts[value] if isinstance(value, str) else value
 
 
+def lone(text):
+    """Return whether a text has a lone surrogate, which no file can hold."""
+    return any("\ud800" <= sign <= "\udfff" for sign in text)
+
+
 def refused(texts):
     """Return whether a recipe must not have these texts: lone surrogates, and paths as names."""
-    lone = any("\ud800" <= sign <= "\udfff" for text in texts.values() for sign in text)
     names = [texts["name"], texts["other"]]
-    return lone or any({*text} & {*"/\\\0"} or text in (".", "..") for text in names)
+    return any(map(lone, texts.values())) or any(
+        {*text} & {*"/\\\0"} or text in (".", "..") for text in names
+    )
 
 
 @settings(max_examples=150, deadline=None)
@@ -120,6 +129,27 @@ def test_any_text_stays_text_in_the_code_and_in_toml(texts):
     if texts["name"].isprintable() and texts["other"].isprintable():
         words = ["run", "recipe.toml", "--data", texts["name"], "--against", texts["other"]]
         assert shlex.split(command[2:]) == ["equirank", *words, "--out", "result"]
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(TEXTS.filter(lambda text: not lone(text)), min_size=5, max_size=5, unique=True))
+def test_any_text_stays_text_in_an_example_configuration(names):
+    query, target, sex, feature, other = names
+    guess = replace(
+        hiring_guess(), query=query, relevance=target, sensitive=(sex,), features=(feature,),
+        left=(other,), missing=True,
+    )  # fmt: skip
+    config = tomllib.loads(example_config(other, guess, {"delimiter": target}))
+    data = config["data"]
+    assert data["path"] == other
+    assert [data[key] for key in ("query", "relevance", "delimiter")] == [query, target, target]
+    assert (data["sensitive"], data["features"]) == ([sex], [feature])
+    assert config["models"][-1]["rerank"]["params"] == {"by": sex}
+
+
+def test_a_name_that_is_no_text_is_refused_in_words():
+    with pytest.raises(DataError, match=r"UTF-8 can encode, got 'a\\udcff.csv'"):
+        example_config("a\udcff.csv", hiring_guess())
 
 
 @pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash")

@@ -203,6 +203,21 @@ def test_what_a_job_is_given_is_taken_or_refused(watch):
             watch.sent(f"{path} {key} {value[:40]}", "POST", f"/api/{path}", body)
 
 
+def test_many_draws_are_refused_before_they_are_drawn(watch):
+    remedy = {"method": "EpsilonGreedy", "k": 4, "n_draws": 10_000_000}
+    body = {"revision": watch.state["revision"], "seq": 1, "person": "p1", "points": 2}
+    for method, path, more in (
+        ("PATCH", "recipe", {"patch": {"remedy": [remedy]}}),
+        ("POST", "try", {"remedy": remedy}),
+        ("POST", "explain", {"remedy": remedy}),
+        ("POST", "path", {"remedy": remedy}),
+    ):
+        told = watch.ask(method, f"/api/{path}", json.dumps(body | more))[1]["error"]
+        assert told["kind"] == "recipe"
+        assert told["message"] == "[[remedy]] n_draws: must be at most 1, got 10,000,000"
+        assert watch.ask("GET", "/api/state") == (200, watch.state)
+
+
 RECIPES = {
     "an infinite number": (
         "[data]\nbands = { age = [1, inf] }",

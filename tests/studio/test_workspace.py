@@ -586,3 +586,19 @@ def test_a_fault_in_a_setting_is_said_and_the_state_answers(monkeypatch):
     assert state["first_list"] is None
     assert "The first list cannot be shown (KeyError at" in state["warnings"][-1]
     assert "secret" not in json.dumps(state)
+
+
+def test_the_command_on_the_page_is_one_line_with_the_whole_name():
+    rows = PEOPLE.encode()
+    for name, shown in (
+        ("my people.csv", "&#39;my people.csv&#39;"),
+        ("a\nboom.csv", "$&#39;a\\012boom.csv&#39;"),
+    ):
+        workspace = Workspace()
+        workspace.load_file(name, rows)
+        state = workspace.accept(read_upload(f"b {name}", rows), "other")
+        page = Regions().state(state)["regions"]["take"]
+        command = page.partition('id="code">')[2].partition("</pre>")[0]
+        assert command.startswith(f"equirank run recipe.toml --data {shown} --against ")
+        assert command.endswith(" --out result/")
+        assert command.isprintable()

@@ -6,6 +6,8 @@ import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..core.errors import DataError
+
 __all__ = ["line_of", "shell_line", "toml_key", "toml_value"]
 
 #: Longer arrays have one value per line.
@@ -22,10 +24,17 @@ def toml_value(value: Any) -> str:
     --------
     >>> toml_value({"female": 0.4, "k": [10, 20]}), toml_value('a "b"')
     ('{ female = 0.4, k = [10, 20] }', '"a \\"b\\""')
+
+    Raises
+    ------
+    DataError
+        For a text with a lone surrogate, such as the name of a file that is not in UTF-8.
     """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
+        if any("\ud800" <= sign <= "\udfff" for sign in value):
+            raise DataError(f"TOML must have text that UTF-8 can encode, got {value!a:.60}")
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, int):
         return str(value)
