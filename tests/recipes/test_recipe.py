@@ -121,6 +121,10 @@ def test_any_text_and_number_comes_back(names, label, share, k):
             "line 4: [audit] k: must be at most 100 numbers, got 101",
         ),
         (
+            HEAD + f"[audit]\nmetrics = {[f'RND@{k}' for k in range(1, 102)]}\n",
+            "line 4: [audit] metrics: must be at most 100 texts, got 101",
+        ),
+        (
             HEAD + "[data]\nmax_groups = 301\n",
             "line 4: [data] max_groups: must be at most 300, got 301",
         ),

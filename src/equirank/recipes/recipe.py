@@ -47,8 +47,8 @@ from .toml_text import line_of, toml_key, toml_value
 __all__ = ["FORMAT", "VERSION", "Recipe", "merge_patch", "plain_value", "read_recipe"]
 
 FORMAT, VERSION = "equirank recipe", 1
-#: Most kept settings, the largest text, most cutoffs, and the most levels of tables and arrays.
-MOST_KEPT, MOST_BYTES, MOST_CUTOFFS, MOST_LEVELS = 4, 1 << 20, 100, 8
+#: Most kept settings, the largest text, the longest array of an audit, most levels of tables.
+MOST_KEPT, MOST_BYTES, MOST_LISTED, MOST_LEVELS = 4, 1 << 20, 100, 8
 
 #: The keys of each table and their kinds.
 FILE_KEYS: dict[str, type | tuple[str, ...]] = {
@@ -357,6 +357,9 @@ def _checked(
             found[key] = table.choice(key, kind)
         elif kind is tuple:
             found[key] = list(table.names(key) or ())
+            if keys is AUDIT_KEYS and len(found[key]) > MOST_LISTED:
+                n = len(found[key])
+                location.key(key).fail(f"must be at most {MOST_LISTED} texts, got {n:,}")
         elif kind is list:
             found[key] = _cutoffs(values[key], location.key(key))
         else:
@@ -370,8 +373,8 @@ def _cutoffs(value: Any, location: Location) -> list[int]:
     for each in listed:
         if not isinstance(each, int) or isinstance(each, bool) or each < 1:
             location.fail(f"must be whole numbers of at least 1, got {shown(value)}")
-    if len(listed) > MOST_CUTOFFS:
-        location.fail(f"must be at most {MOST_CUTOFFS} numbers, got {len(listed):,}")
+    if len(listed) > MOST_LISTED:
+        location.fail(f"must be at most {MOST_LISTED} numbers, got {len(listed):,}")
     if not listed or len({*listed}) < len(listed):
         location.fail(f"must be different numbers, got {shown(value)}")
     return listed
