@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from equirank.core.errors import FormatError
+from equirank.core.params import Number
 from equirank.recipes.recipe import Recipe, merge_patch, read_recipe
 from equirank.recipes.toml_text import line_of, toml_value
 
@@ -99,6 +100,51 @@ def test_any_text_and_number_comes_back(names, label, share, k):
             "line 5: [[remedy]]: must be kept = true",
         ),
         (HEAD + "[looked_at]\nsettings = -1\n", "line 4: [looked_at] settings"),
+        (
+            HEAD + "[[remedy]]\nmethod = 'EpsilonGreedy'\nn_draws = 10_000_000\n",
+            "line 5: [[remedy]] n_draws: must be at most 1, got 10,000,000",
+        ),
+        (
+            HEAD + "[[remedy]]\nmethod = 'FAStarIR'\ntime_limit = 1e300\n",
+            "line 5: [[remedy]] time_limit: must be at most 60, got 1e+300",
+        ),
+        (
+            HEAD + "[[remedy]]\nmethod = 'EpsilonGreedy'\nrandom_state = 'x'\n",
+            "line 5: [[remedy]] random_state: random_state of EpsilonGreedy must be an integer",
+        ),
+        (
+            HEAD + "[audit]\nn_boot = 1_000_001\n",
+            "line 4: [audit] n_boot: must be at most 1,000,000, got 1,000,001",
+        ),
+        (
+            HEAD + f"[audit]\nk = {[*range(1, 102)]}\n",
+            "line 4: [audit] k: must be at most 100 numbers, got 101",
+        ),
+        (
+            HEAD + f"[audit]\nmetrics = {[f'RND@{k}' for k in range(1, 102)]}\n",
+            "line 4: [audit] metrics: must be at most 100 texts, got 101",
+        ),
+        (
+            HEAD + "[data]\nmax_groups = 301\n",
+            "line 4: [data] max_groups: must be at most 300, got 301",
+        ),
+        (HEAD + "[data]\nmax_groups = 0\n", "[data] max_groups: must be at least 1, got 0"),
+        (
+            HEAD + "[data]\nbands = { age = [1, inf] }\n",
+            "line 4: [data] bands.age[2]: must be a finite number, got inf",
+        ),
+        (HEAD + "[audit]\nlevel = nan\n", "[audit] level: must be a finite number, got nan"),
+        (
+            HEAD + f"[audit]\nseed = {2**63}\n",
+            "line 4: [audit] seed: must be a whole number from -2^63 to 2^63 - 1",
+        ),
+        (
+            HEAD + "[audit]\ndate = 2020-01-01\n",
+            "line 4: [audit] date: must be a text, a number, true, false, an array or a table",
+        ),
+        (HEAD + "[data]\nname = 'a\\b'\n", "[data] name: must be the name of a file"),
+        (HEAD + '[data]\nname = "a\\u0000"\n', "[data] name: must be the name of a file"),
+        (HEAD + f"[shown]\na = {'[' * 9 + ']' * 9}\n", "must have at most 8 levels"),
         ("a = \n", "must be TOML"),
         ("a = " + "[" * 3000, "must be TOML"),
     ],
@@ -108,6 +154,27 @@ def test_what_is_wrong_is_named_with_its_line(text, words):
         read_recipe(text, "my.toml")
     assert str(error.value).startswith("my.toml")
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"shown": {"sex=\ud800": "women"}},
+        {"data": {"name": "\udcff.csv"}},
+        {"data": {"labels": {"sex": {"f": None}}}},
+        {"remedy": [{"method": "FAStarIR", "p": None}]},
+        {"remedy": [{"method": "PrefixConstraints", "lower": {1: 0.5}}]},
+        {"remedy": [{"method": "EpsilonGreedy", "eps": 10**400}]},
+        {"audit": {"level": 10**400}},
+    ],
+)
+def test_what_no_file_can_hold_is_refused(tables):
+    with pytest.raises(FormatError, match="must be"):
+        Recipe.from_dict(tables)
+
+
+def test_an_integer_beyond_all_floats_is_no_number():
+    assert not Number().accepts(10**400)
 
 
 def test_too_large_a_text_and_other_bytes_are_refused():

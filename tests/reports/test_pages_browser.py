@@ -104,7 +104,7 @@ def test_every_page_is_accessible(browser, file, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     page = opened(browser, file, color_scheme=scheme, viewport={"width": 1400, "height": 900})
     page.evaluate("document.querySelectorAll('details').forEach((box) => (box.open = true))")
-    page.wait_for_timeout(200)
+    page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     found = axe.run(page).response["violations"]
     told = [(one["id"], [node["html"][:160] for node in one["nodes"][:3]]) for one in found]
     page.context.close()

@@ -107,6 +107,24 @@ def test_an_unknown_error_is_a_number_that_the_terminal_repeats(studio, monkeypa
     assert "secret" not in studio.said[-1]
 
 
+def test_a_fault_in_the_settings_has_a_way_out(studio, monkeypatch):
+    from equirank.studio.workspace import Workspace
+
+    def broken(self, revision):
+        raise ZeroDivisionError("a secret of the data")
+
+    put(studio, PLAIN)
+    monkeypatch.setattr(Workspace, "remedy_facts", broken)
+    status, answer = studio.json("GET", "/api/state?screen=remedy")
+    told = answer["error"]
+    assert (status, told["kind"]) == (422, "recipe")
+    assert told["message"].startswith(
+        "The settings of the remedy cannot be shown (ZeroDivisionError at test_server.py:"
+    )
+    assert told["actions"] == [{"label": "Use no remedy", "patch": {"remedy": None}}]
+    assert studio.ask("GET", "/api/state")[0] == 200
+
+
 @contextmanager
 def audit_under_way(studio, n_boot):
     """Yield the further lines of an audit whose long work has begun."""

@@ -531,3 +531,74 @@ def test_the_group_of_interest_keeps_its_colour_whatever_the_setting():
         key = drawn[drawn.index('class="key"') :].split("<bdi>")
         assert key[1].startswith("f<")
         assert FOCUS in key[0]
+
+
+def test_a_refused_patch_settles_no_column():
+    workspace, before = loaded()
+    assert role_of(before, "age") == "ask"
+    with pytest.raises(StudioError, match="no such column or role"):
+        changed(workspace, roles={"age": "unused", "sex": "boss"})
+    assert workspace.state() == before
+
+
+def test_counts_by_position_and_shares_of_groups_are_said():
+    workspace, _ = loaded()
+    state = changed(workspace, shown={"sex=f": "women"}, audit={"protected": ["sex=f"]})
+    counts = {"method": "PrefixConstraints", "by": "sex", "k": 4, "lower": {"f": [0, 1, 1, 5]}}
+    shares = {"method": "FAStarIR", "by": "sex", "k": 4, "p": {"f": 0.5}}
+    tried = [workspace.try_remedy(state["revision"], 1, each) for each in (counts, shares)]
+    assert tried[0]["guarantee"]["words"] == (
+        "every prefix keeps the lower and upper bounds of each group."
+    )
+    assert tried[0]["guarantee"]["misses"][1] == "L0 cannot keep the guarantee."
+    assert tried[1]["guarantee"]["words"].startswith(
+        "no beginning of a list has fewer people of these groups than chance would leave there "
+        "with a share of 50% women;"
+    )
+    for each in (counts, shares):
+        changed(workspace, remedy=[each])
+        state = changed(workspace, keep=True)
+        facts = workspace.remedy_facts(state["revision"])
+        assert not any(method["current"] for method in facts["methods"])
+    assert [kept["words"] for kept in state["kept"]] == [
+        "At least a share: at least 0, 1, 1, 5 women in the top 1, 2, ...",
+        "Nothing beyond chance: share expected by chance 50% women",
+    ]
+    changed(workspace, remedy=[{"method": "EpsilonGreedy"}])
+    with pytest.raises(StudioError, match="no setting that a path could vary"):
+        finished(workspace, "path", remedy={"method": "EpsilonGreedy"})
+
+
+def test_a_fault_in_a_setting_is_said_and_the_state_answers(monkeypatch):
+    workspace, _ = loaded()
+    changed(workspace, remedy=[REMEDY])
+
+    def broken(*given):
+        raise KeyError("a secret of the data")
+
+    monkeypatch.setattr("equirank.recipes.remedy_settings.try_setting", broken)
+    state = changed(workspace, keep=True)
+    assert state["kept"][0]["words"].startswith(
+        "At least a share: this setting cannot be shown (KeyError at test_workspace.py:"
+    )
+    monkeypatch.setattr("equirank.studio.workspace.first_list", broken)
+    state = workspace.state()
+    assert state["first_list"] is None
+    assert "The first list cannot be shown (KeyError at" in state["warnings"][-1]
+    assert "secret" not in json.dumps(state)
+
+
+def test_the_command_on_the_page_is_one_line_with_the_whole_name():
+    rows = PEOPLE.encode()
+    for name, shown in (
+        ("my people.csv", "&#39;my people.csv&#39;"),
+        ("a\nboom.csv", "$&#39;a\\012boom.csv&#39;"),
+    ):
+        workspace = Workspace()
+        workspace.load_file(name, rows)
+        state = workspace.accept(read_upload(f"b {name}", rows), "other")
+        page = Regions().state(state)["regions"]["take"]
+        command = page.partition('id="code">')[2].partition("</pre>")[0]
+        assert command.startswith(f"equirank run recipe.toml --data {shown} --against ")
+        assert command.endswith(" --out result/")
+        assert command.isprintable()

@@ -1,7 +1,6 @@
 """``equirank init``: write a commented example configuration."""
 
 import os
-import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -99,5 +98,7 @@ def _show(target: str, copied: str | None, guess: "Guess") -> None:
         typer.echo("to do: no column was recognised as relevance; name it under [data] relevance")
     elif copied is None:
         typer.echo("to do: check the file; the columns are guessed")
-    folder = shlex.quote(os.path.join(os.path.dirname(target), "model"))
-    typer.echo(f"next: equirank train {shlex.quote(target)} --out {console.printable(folder)}")
+    from ..recipes.toml_text import shell_line
+
+    folder = os.path.join(os.path.dirname(target), "model")
+    typer.echo(f"next: {shell_line('equirank', 'train', target, '--out', folder)}")

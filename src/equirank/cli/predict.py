@@ -4,7 +4,6 @@
 ``rows``, ``queries``, ``written`` (rows), ``out`` and ``notes``. Paths are names without folders.
 """
 
-import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -112,6 +111,7 @@ def _show(
 ) -> None:
     """Print what was ranked and ignored, the path of the output, and the next command."""
     from ..recipes.new_file import in_words
+    from ..recipes.toml_text import shell_line
 
     typer.echo(f"{printable(file)}: {counted(read.data)}, ranked with {in_words(ranker)}")
     for note in read.notes:
@@ -123,7 +123,7 @@ def _show(
         words += ["--query", next(iter(table))] if columns.query else []
         for name in people:
             words += ["--sensitive", name]
-        typer.echo(f"next: {printable(shlex.join(words))} --out report.html")
+        typer.echo(f"next: {shell_line(*words)} --out report.html")
     elif columns.sensitive:
-        more = " ".join(f"--keep {shlex.quote(name)}" for name in columns.sensitive)
-        typer.echo(f"to audit the result: add {printable(more)}, then equirank audit")
+        more = shell_line(*(word for name in columns.sensitive for word in ("--keep", name)))
+        typer.echo(f"to audit the result: add {more}, then equirank audit")

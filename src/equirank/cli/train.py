@@ -7,7 +7,6 @@ version), ``model``, ``class``, ``data`` (file, rows, queries, fingerprint), ``s
 """
 
 import os
-import shlex
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -188,6 +187,8 @@ def _announce(
 
 def _show(trained: "Trained", out: str, why: str) -> None:
     """Print the held-out tables and the paths of the files."""
+    from ..recipes.toml_text import shell_line
+
     console.show_summary(trained.evaluation, f"Held out: {trained.how}")
     for name, each in trained.by_group.items():
         console.show_table(each.by_group, f"By {console.printable(name)}")
@@ -198,4 +199,5 @@ def _show(trained: "Trained", out: str, why: str) -> None:
         typer.echo(f"note: no model card: {console.printable(why)}")
     else:
         typer.echo(f"model card: {console.printable(os.path.join(os.path.abspath(out), CARD))}")
-    typer.echo(f"next: equirank predict {shlex.quote(out)} FILE --out scores.csv")
+    command = shell_line("equirank", "predict", out, "FILE", "--out", "scores.csv")
+    typer.echo(f"next: {command}")

@@ -11,6 +11,7 @@ import numpy as np
 from .errors import DataError
 
 __all__ = [
+    "LIMITS",
     "AnyOf",
     "Check",
     "Choice",
@@ -23,8 +24,13 @@ __all__ = [
     "Optional",
     "Vector",
     "accepted_by",
+    "check_limit",
     "check_params",
 ]
+
+#: The largest values of settings in files that others wrote, such as recipes: larger ones could
+#: take all memory, or the time of everybody who waits. A recipe re-ranks once, so it has one draw.
+LIMITS = {"max_groups": 300, "n_boot": 1_000_000, "n_draws": 1, "time_limit": 60}
 
 
 class Constraint(Protocol):
@@ -75,7 +81,10 @@ class Number:
         """Return whether the value is such a number; booleans are not."""
         if not isinstance(value, Real) or isinstance(value, (bool, np.bool_)):
             return False
-        number = float(value)
+        try:
+            number = float(value)
+        except OverflowError:  # an integer beyond all floats
+            return False
         above = number > self.low if self.open_low else number >= self.low
         below = number < self.high if self.open_high else number <= self.high
         return math.isfinite(number) and above and below
@@ -235,6 +244,21 @@ def accepted_by(convert: Callable[[Any], Any]) -> Callable[[Any], bool]:
         return True
 
     return accepts
+
+
+def check_limit(name: str, value: Any) -> None:
+    """Raise if the value of a setting is above the limit of settings in files.
+
+    Examples
+    --------
+    >>> check_limit("n_boot", 10**9)
+    Traceback (most recent call last):
+    ...
+    equirank.core.errors.DataError: n_boot must be at most 1,000,000, got 1,000,000,000
+    """
+    limit = LIMITS.get(name)
+    if limit is not None and isinstance(value, Real) and not value <= limit:
+        raise DataError(f"{name} must be at most {limit:,}, got {value:,}")
 
 
 def check_params(owner: str, values: Mapping[str, Any], declared: Mapping[str, Constraint]) -> None:

@@ -2,7 +2,6 @@
 
 import inspect
 import os
-import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -21,6 +20,7 @@ from ..reports.number_words import joined, plain_column
 from ..reports.page import asset, chart_for_page, table_rows, write_page
 from ..reports.provenance import NOT_GIVEN, Provenance
 from .new_file import is_external, sees_groups
+from .toml_text import shell_line
 
 if TYPE_CHECKING:
     from .config import Config, ModelEntry
@@ -216,7 +216,7 @@ def make_card(
         "needs": _needs_words(columns, model),
         "folder": repr(name),
         "call": f"{lists}{groups}",
-        "command": f"equirank predict {shlex.quote(name)} data.csv --out scores.csv",
+        "command": shell_line("equirank", "predict", name, "data.csv", "--out", "scores.csv"),
     }
     first = _innermost(model)
     return ModelCard(

@@ -32,6 +32,7 @@
 """
 
 import json
+import math
 import tomllib
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -46,8 +47,8 @@ from .toml_text import line_of, toml_key, toml_value
 __all__ = ["FORMAT", "VERSION", "Recipe", "merge_patch", "plain_value", "read_recipe"]
 
 FORMAT, VERSION = "equirank recipe", 1
-#: Most kept settings, and the largest text.
-MOST_KEPT, MOST_BYTES = 4, 1 << 20
+#: Most kept settings, the largest text, the longest array of an audit, most levels of tables.
+MOST_KEPT, MOST_BYTES, MOST_LISTED, MOST_LEVELS = 4, 1 << 20, 100, 8
 
 #: The keys of each table and their kinds.
 FILE_KEYS: dict[str, type | tuple[str, ...]] = {
@@ -177,6 +178,7 @@ class Recipe:
         if version > VERSION or version < 1:
             newer = f"; version {version} needs a newer equirank" if version > VERSION else ""
             top.key("version").fail(f"must be {VERSION}, got {version}{newer}")
+        _check_values(tables, name, text)
         found = {}
         for part, keys in (("data", FILE_KEYS), ("against", FILE_KEYS), ("audit", AUDIT_KEYS)):
             given = table.get(part, dict, {})
@@ -295,6 +297,51 @@ def merge_patch(target: Any, patch: Any) -> Any:
     return found
 
 
+def _check_values(tables: Mapping[str, Any], name: str, text: str) -> None:
+    """Raise unless all values are those that TOML, JSON and Python code can state alike."""
+    for part in TABLES[2:]:
+        given = tables.get(part, {})
+        header = "[[remedy]]" if part == "remedy" else f"[{part}]"
+        for at, each in enumerate(given if isinstance(given, list) else [given]):
+            _check_value(each, RecipeLocation(name, text, header, nth=at))
+
+
+def _check_value(value: Any, location: Location, level: int = 1) -> None:
+    if level > MOST_LEVELS:
+        location.fail(f"must have at most {MOST_LEVELS} levels of tables and arrays")
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            if not isinstance(key, str):
+                location.fail(f"must be a table whose keys are texts, got {shown(key)}")
+            _check_value(key, location, level)
+            _check_value(each, location.key(key), level + 1)
+    elif isinstance(value, (list, tuple)):
+        for at, each in enumerate(value):
+            _check_value(each, location.item(at), level + 1)
+    elif isinstance(value, str):
+        if any("\ud800" <= sign <= "\udfff" for sign in value):
+            location.fail(f"must be text that UTF-8 can encode, got {value!a:.60}")
+    elif isinstance(value, int):
+        if not -(2**63) <= value < 2**63:
+            location.fail(f"must be a whole number from -2^63 to 2^63 - 1, got {shown(value)}")
+    elif not isinstance(value, float):
+        location.fail(
+            f"must be a text, a number, true, false, an array or a table, got {shown(value)}"
+        )
+    elif not math.isfinite(value):
+        location.fail(f"must be a finite number, got {value}")
+
+
+def _check_limit(name: str, value: Any, location: Location) -> None:
+    from ..core.errors import DataError
+    from ..core.params import check_limit
+
+    try:
+        check_limit(name, value)
+    except DataError as error:
+        location.key(name).fail(str(error).removeprefix(f"{name} "))
+
+
 def _checked(
     values: Mapping[str, Any],
     location: RecipeLocation,
@@ -310,10 +357,14 @@ def _checked(
             found[key] = table.choice(key, kind)
         elif kind is tuple:
             found[key] = list(table.names(key) or ())
+            if keys is AUDIT_KEYS and len(found[key]) > MOST_LISTED:
+                n = len(found[key])
+                location.key(key).fail(f"must be at most {MOST_LISTED} texts, got {n:,}")
         elif kind is list:
             found[key] = _cutoffs(values[key], location.key(key))
         else:
             found[key] = table.get(key, kind)
+        _check_limit(key, found[key], location)
     return found
 
 
@@ -322,6 +373,8 @@ def _cutoffs(value: Any, location: Location) -> list[int]:
     for each in listed:
         if not isinstance(each, int) or isinstance(each, bool) or each < 1:
             location.fail(f"must be whole numbers of at least 1, got {shown(value)}")
+    if len(listed) > MOST_LISTED:
+        location.fail(f"must be at most {MOST_LISTED} numbers, got {len(listed):,}")
     if not listed or len({*listed}) < len(listed):
         location.fail(f"must be different numbers, got {shown(value)}")
     return listed
@@ -329,10 +382,12 @@ def _cutoffs(value: Any, location: Location) -> list[int]:
 
 def _check_file(values: Mapping[str, Any], location: RecipeLocation) -> None:
     name = values.get("name", "")
-    if "/" in name or "\\" in name or name in (".", ".."):
+    if set(name) & set("/\\\0") or name in (".", ".."):
         location.key("name").fail(
             f"must be the name of a file, without a folder, got {shown(name)}"
         )
+    if values.get("max_groups", 1) < 1:
+        location.key("max_groups").fail(f"must be at least 1, got {values['max_groups']}")
     for attribute, table in values.get("labels", {}).items():
         if not isinstance(table, dict) or not all(isinstance(v, str) for v in table.values()):
             location.key("labels").fail(
@@ -392,7 +447,7 @@ def check_remedy(values: Mapping[str, Any], location: Location) -> None:
     import inspect
 
     from ..core.errors import DataError
-    from ..core.params import check_params
+    from ..core.params import Integer, check_params
     from ..rerankers.chooser import methods
 
     known, method = methods(), values.get("method")
@@ -415,11 +470,11 @@ def check_remedy(values: Mapping[str, Any], location: Location) -> None:
                 f"is not a known key, since {method} has no such parameter"
                 f"{suggest(key, allowed)} (it has {', '.join(allowed)})"
             )
-        if key in kind.params:
-            try:
-                check_params(method, {key: value}, {key: kind.params[key]})
-            except DataError as error:
-                location.key(key).fail(str(error))
+        try:
+            check_params(method, {key: value}, {"random_state": Integer(0)} | dict(kind.params))
+        except DataError as error:
+            location.key(key).fail(str(error))
+        _check_limit(key, value, location)
 
 
 def _frozen(value: Any) -> Any:

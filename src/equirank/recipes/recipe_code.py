@@ -1,14 +1,16 @@
 """The command line and the Python code that repeat a recipe."""
 
-import shlex
 from collections.abc import Mapping
 from typing import Any
 
 from .recipe import Recipe, plain_value
 from .recipe_run import NOT_AFTER, PASSED, READING, ROLES, RecipeRun, by_decisions, remedy_title
+from .toml_text import shell_line
 
 __all__ = ["recipe_code"]
 
+#: The first line; without it a name in the second one could state another encoding of the file.
+CODING = "# coding: utf-8"
 #: Options of who is selected.
 DECIDED = ("k", "selected", "yes", "cutoff", "quota", "stages")
 
@@ -20,6 +22,7 @@ def recipe_code(recipe: Recipe, recipe_name: str = "recipe.toml") -> str:
     --------
     >>> tables = {"name": "a.csv", "score": "points", "sensitive": ["sex"]}
     >>> print(recipe_code(Recipe.from_dict({"data": tables})))
+    # coding: utf-8
     # equirank run recipe.toml --data a.csv --out result
     from equirank import audit
     from equirank.io import read_file
@@ -44,11 +47,12 @@ def recipe_code(recipe: Recipe, recipe_name: str = "recipe.toml") -> str:
     <BLANKLINE>
     """
     name, other = recipe.data.get("name", "data.csv"), recipe.against.get("name")
-    against = f" --against {shlex.quote(other)}" if other else ""
-    command = f"equirank run {shlex.quote(recipe_name)} --data {shlex.quote(name)}{against}"
+    against = ("--against", other) if other else ()
     settings = _settings(recipe)
     lines = [
-        f"# {command} --out result",
+        CODING,
+        "# "
+        + shell_line("equirank", "run", recipe_name, "--data", name, *against, "--out", "result"),
         *_imports(recipe),
         "",
         *_reading("data", recipe, recipe.data, name),

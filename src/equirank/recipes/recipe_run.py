@@ -11,6 +11,7 @@ import numpy as np
 
 from ..core.errors import DataError, EquirankWarning
 from .recipe import Recipe, plain_value
+from .toml_text import shell_line
 
 if TYPE_CHECKING:
     from ..auditing.audit_result import AuditResult
@@ -287,7 +288,8 @@ class RecipeRun:
             settings["remedy"] = plain_value(self._in_force)
         name = self.recipe.data.get("name") or self.name
         other = self.recipe.against.get("name")
-        command = f"equirank run RECIPE --data {name}" + (f" --against {other}" if other else "")
+        against = ("--against", other) if other else ()
+        command = shell_line("equirank", "run", "RECIPE", "--data", name, *against)
         return replace(record.with_inputs(**settings), command=command)
 
     def report(self, which: Which = "given", progress: Progress = None) -> bytes:
@@ -370,6 +372,8 @@ def make_reranker(remedy: Mapping[str, Any], data: "RankingData") -> Any:
     kind = methods()[remedy["method"]]
     params = {key: plain_value(v) for key, v in remedy.items() if key not in ("method", "kept")}
     by = params.get("by")
+    if isinstance(by, list):
+        by = params["by"] = tuple(by)
     if by is None and len(data.sensitive) == 1:
         by = next(iter(data.sensitive))
     if by is not None:

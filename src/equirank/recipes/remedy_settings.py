@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..core.environment import listening, progress
+from ..core.errors import DataError
 from .recipe_run import RecipeRun
 from .reranked_list import selected_change
 
@@ -39,6 +41,8 @@ HINTS = {
 }
 #: Points from which on every step of a method is tried that can also lower the group.
 FINE_POINTS = 61
+#: Parameters whose value is a table of groups.
+BY_GROUP = ("lower", "proportions")
 #: Decimals of a share in a recipe.
 DECIMALS = 6
 
@@ -58,12 +62,15 @@ class Choice:
         and the largest value.
     lacks : str
         What the data lack, else empty.
+    present : bool
+        Whether this is the present setting, with values that the controls can show.
     """
 
     kind: Any
     setting: dict[str, Any]
     controls: "tuple[tuple[tuple[str, ...], Control, float, float], ...]"
     lacks: str = ""
+    present: bool = False
 
     @property
     def hint(self) -> str:
@@ -76,7 +83,8 @@ def choices(
 ) -> list[Choice]:
     """Return the methods offered for a group; the present setting keeps its values.
 
-    Shares start at the group's share of all people.
+    A present setting whose values no control can show, such as counts by position, is none of
+    these choices. Shares start at the group's share of all people.
 
     Examples
     --------
@@ -96,7 +104,8 @@ def choices(
     found = []
     for names in OFFERED:
         kind: Any = known[names[-1] if len(groups.categories) >= FOUR_GROUPS else names[0]]
-        own = present if present and present.get("method") == kind.__name__ else {}
+        shows = present is not None and _shows(kind, present)
+        own = present if present is not None and shows else {}
         start: dict[str, Any] = {"method": kind.__name__, "by": attribute, "k": k}
         if "protected" in kind.params:
             start["protected"] = group
@@ -107,8 +116,21 @@ def choices(
             high = float(k) if control.high is None else control.high
             controls.append((path, control, min(float(value), high), high))
         lacks = "it needs a score" if "score" in kind.needs and data.score is None else ""
-        found.append(Choice(kind, completed(start, data, group), tuple(controls), lacks))
+        setting = completed(start, data, group)
+        found.append(Choice(kind, setting, tuple(controls), lacks, shows))
     return found
+
+
+def _shows(kind: Any, present: Mapping[str, Any]) -> bool:
+    """Return whether a setting is of a method, and the controls can show its values."""
+    if present.get("method") != kind.__name__:
+        return False
+    for name in kind.controls:
+        value = present.get(name, 0)
+        listed = value.values() if name in BY_GROUP and isinstance(value, Mapping) else [value]
+        if not all(isinstance(each, Real) for each in listed):
+            return False
+    return True
 
 
 def _shares(data: "RankingData", attribute: str) -> dict[str, float]:
@@ -129,7 +151,7 @@ def _start(
     shares: Mapping[str, float],
 ) -> tuple[tuple[str, ...], float]:
     """Return the keys of a control in the setting, and its value: the present or the first one."""
-    if name in ("lower", "proportions"):
+    if name in BY_GROUP:
         first = float(np.floor(shares.get(group, 0.5) / control.step) * control.step)
         given = own.get(name, {})
         value = given.get(group, first) if isinstance(given, Mapping) else first
@@ -156,6 +178,9 @@ def completed(setting: Mapping[str, Any], data: "RankingData", group: str) -> di
     if not isinstance(given, dict) or not data.sensitive:
         return found
     by = found.get("by") or next(iter(data.sensitive))
+    known = all(each in data.sensitive for each in (by if isinstance(by, list) else [by]))
+    if not known or not all(isinstance(v, (int, float)) and 0 <= v <= 1 for v in given.values()):
+        return found  # which is refused by the check of the recipe, or by the data
     shares = _shares(data, by)
     if group not in given or group not in shares:
         return found
@@ -309,6 +334,8 @@ def setting_path(
     from ..rerankers.chooser import methods
 
     kind: Any = methods()[setting["method"]]
+    if not kind.controls:
+        raise DataError(f"{setting['method']} has no setting that a path could vary")
     name = next(iter(kind.controls))
     control = kind.controls[name]
     nested = isinstance(setting.get(name), Mapping)

@@ -1,7 +1,8 @@
 """Sentences about one setting of a remedy, for people who do not program."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,6 +27,10 @@ __all__ = [
 ]
 
 NO_RELEVANCE = "There is no recorded relevance, so the loss in quality counts scores only."
+#: Most counts by position that a sentence names.
+MOST_COUNTS = 5
+#: Methods whose bounds of 1 and more are counts.
+COUNTING = ("BalancedSelection", "OnlineSelection")
 #: Steps of a control up to which its value is a share, written in percent.
 FINE = 0.05
 
@@ -57,14 +62,22 @@ def setting_words(run: "RecipeRun", setting: Mapping[str, Any]) -> str:
         value = setting.get(name)
         if isinstance(value, Mapping):
             by = str(setting.get("by") or next(iter(run.data.sensitive)))
-            words = [
-                f"{value_words(v, control.step)} {people_of(run, by, g)}" for g, v in value.items()
-            ]
+            words = [_bound_words(run, by, g, v, control.step) for g, v in value.items()]
             parts.append(f"{control.words.lower()} {joined(words)}")
         elif value is not None:
             parts.append(f"{control.words.lower()} {value_words(value, control.step)}")
     name = kind.plain_name or setting["method"]
     return f"{name}: {', '.join(parts)}" if parts else str(name)
+
+
+def _bound_words(run: "RecipeRun", by: str, group: str, value: Any, step: float) -> str:
+    """Return the share of a group, or its counts in the top 1, 2 and so on."""
+    people = people_of(run, by, group)
+    if not isinstance(value, Sequence):
+        return f"{value_words(value, step)} {people}"
+    more = ", ..." if len(value) > MOST_COUNTS else ""
+    counts = ", ".join(f"{each:g}" for each in value[:MOST_COUNTS])
+    return f"{counts}{more} {people} in the top 1, 2, ..."
 
 
 def change_sentences(run: "RecipeRun", tried: "Tried", attribute: str, moved: bool) -> list[str]:
@@ -108,16 +121,25 @@ def guarantee_words(
     word, k = people_of(run, *focus), tried.k
     method = setting["method"]
     tops = f"the top 1, 2, 3 and so on up to {k} of each list have"
-    if method == "PrefixConstraints" and set(setting.get("lower", {})) == {focus[1]}:
-        share = percent(setting["lower"][focus[1]])
-        return f"{tops} at least {share} {word}, rounded down."
+    lower = setting.get("lower", {})
+    share_of_focus = lower.get(focus[1]) if len(lower) == 1 else None
+    if method == "PrefixConstraints" and isinstance(share_of_focus, Real):
+        return f"{tops} at least {percent(float(share_of_focus))} {word}, rounded down."
     if method in ("DetGreedy", "DetConstSort"):
         return f"{tops} at least the target share of every group, rounded down."
     if method == "RooneyRule":
         return f"the top {k} of each list have at least {setting.get('count', 1)} {word}."
     if method == "FAStarIR":
         p, alpha = setting.get("p"), setting.get("alpha", 0.1)
-        share = "their share of the list" if p is None else f"a share of {percent(p)}"
+        share = "their share of the list"
+        if isinstance(p, Mapping):
+            by = str(tried.result.by or focus[0])
+            share = (
+                f"a share of {joined([_bound_words(run, by, g, v, FINE) for g, v in p.items()])}"
+            )
+            word = "people of these groups"
+        elif p is not None:
+            share = f"a share of {percent(p)}"
         return (
             f"no beginning of a list has fewer {word} than chance would leave there with {share}; "
             f"a list made by chance fails this with a probability of at most {percent(alpha)}."
@@ -141,7 +163,7 @@ def missed_guarantees(
     result, data = tried.result, run.data
     found = [f"Kept in {kept:,} of {data.n_queries:,} lists. The others have the closest order."]
     share = setting.get("lower", setting.get("proportions", {}))
-    needed = {group: int(np.floor(tried.k * v + 1e-9)) for group, v in share.items()}
+    needed = {g: _needed(setting["method"], v, tried.k) for g, v in share.items()}
     if "count" in setting:
         needed = {focus[1]: int(setting["count"])}
     groups = result.groups
@@ -159,6 +181,15 @@ def missed_guarantees(
         words = joined(lacks) if lacks else "cannot keep the guarantee"
         found.append(f"{data.qids[at]} {words}.")
     return found
+
+
+def _needed(method: str, value: Any, k: int) -> int:
+    """Return how many people of a group the top k need by a bound."""
+    if isinstance(value, Sequence):
+        return int(value[min(k, len(value)) - 1]) if value else 0
+    if method in COUNTING and value >= 1:
+        return int(value)
+    return int(np.floor(k * value + 1e-9))
 
 
 def same_people(low: float, high: float, step: float) -> str:

@@ -1,11 +1,14 @@
-"""TOML written from plain values, and the line of a key in a TOML text."""
+"""TOML written from plain values, the line of a key in a TOML text, and lines for a shell."""
 
 import json
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["line_of", "toml_key", "toml_value"]
+from ..core.errors import DataError
+
+__all__ = ["line_of", "shell_line", "toml_key", "toml_value"]
 
 #: Longer arrays have one value per line.
 WIDTH = 88
@@ -21,10 +24,17 @@ def toml_value(value: Any) -> str:
     --------
     >>> toml_value({"female": 0.4, "k": [10, 20]}), toml_value('a "b"')
     ('{ female = 0.4, k = [10, 20] }', '"a \\"b\\""')
+
+    Raises
+    ------
+    DataError
+        For a text with a lone surrogate, such as the name of a file that is not in UTF-8.
     """
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
+        if any("\ud800" <= sign <= "\udfff" for sign in value):
+            raise DataError(f"TOML must have text that UTF-8 can encode, got {value!a:.60}")
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, int):
         return str(value)
@@ -41,6 +51,34 @@ def toml_value(value: Any) -> str:
 def toml_key(key: str) -> str:
     """Return a key, in quotes if it is not bare."""
     return key if _BARE.fullmatch(key) else toml_value(key)
+
+
+def shell_line(*words: str) -> str:
+    r"""Return words as one line of printable signs that a shell reads as the same words.
+
+    A word with a sign that is not printable, such as a line break, is in ``$'...'``, which bash,
+    zsh and ksh read, with the octal numbers of its bytes.
+
+    Examples
+    --------
+    >>> print(shell_line("equirank", "run", "a b.csv", "a\n'b'.csv"))
+    equirank run 'a b.csv' $'a\012\'b\'.csv'
+    """
+    return " ".join(map(_shell_word, words))
+
+
+def _shell_word(word: str) -> str:
+    if word.isprintable():
+        return shlex.quote(word)
+    signs = [
+        "\\" + sign
+        if sign in "\\'"
+        else sign
+        if sign.isprintable()
+        else "".join(f"\\{byte:03o}" for byte in sign.encode("utf-8", "surrogateescape"))
+        for sign in word
+    ]
+    return f"$'{''.join(signs)}'"
 
 
 def line_of(text: str, table: Sequence[str], key: str = "", nth: int = 0) -> int:

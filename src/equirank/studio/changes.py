@@ -75,22 +75,24 @@ def applied_to(recipe: "Recipe", upload: Upload, warned: list[str]) -> "Recipe":
     return recipe.patched(patch)
 
 
-def consistent(tables: dict[str, Any]) -> dict[str, Any]:
-    """Return tables without settings of columns that are no longer groups."""
-    groups = set(tables.get("data", {}).get("sensitive", []) or [])
-    shown = tables.get("shown", {})
-    if isinstance(shown, dict):
-        tables["shown"] = {key: v for key, v in shown.items() if _about(key, groups)}
-    audit = tables.get("audit", {})
+def consistent(recipe: "Recipe") -> "Recipe":
+    """Return a recipe without settings of columns that are no longer groups."""
+    tables = recipe.to_dict()
+    groups = set(tables.get("data", {}).get("sensitive", []))
+    shown, audit = tables.get("shown", {}), tables.get("audit", {})
+    tables["shown"] = {key: word for key, word in shown.items() if _about(key, groups)}
     for name in ("protected", "reference"):
-        if isinstance(audit, dict) and isinstance(audit.get(name), list):
-            kept = [text for text in audit[name] if _about(str(text), groups)]
-            audit = {key: v for key, v in audit.items() if key != name}
-            audit |= {name: kept} if kept else {}
+        kept = [text for text in audit.pop(name, []) if _about(text, groups)]
+        audit |= {name: kept} if kept else {}
     tables["audit"] = audit
-    remedies = [one for one in tables.get("remedy", []) if one.get("by") in (None, *groups)]
-    tables["remedy"] = remedies
-    return tables
+    tables["remedy"] = [one for one in tables.get("remedy", []) if _names(one) <= groups]
+    return type(recipe).from_dict(tables)
+
+
+def _names(remedy: Mapping[str, Any]) -> set[str]:
+    """Return the columns of groups that a setting names."""
+    by = remedy.get("by", [])
+    return {by} if isinstance(by, str) else set(by)
 
 
 def _about(text: str, groups: set[str]) -> bool:
@@ -102,7 +104,7 @@ def _set_roles(situation: Situation, tables: dict[str, Any], given: Any) -> None
     data = tables.setdefault("data", {})
     order = situation.columns
     for name, role in given.items() if isinstance(given, Mapping) else ():
-        if role not in ROLES or role == "ask" or name not in order:
+        if not isinstance(role, str) or role not in ROLES or role == "ask" or name not in order:
             what = f"the column {name!r}" if name not in order else f"the role {role!r}"
             raise StudioError("recipe", f"There is no such column or role: {what}.")
         situation.settled.add(name)

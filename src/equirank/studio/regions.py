@@ -10,6 +10,7 @@ from typing import Any
 
 from ..plots.export import vega_script
 from ..plots.theme import FOCUS, PALETTE, configuration, shorten
+from ..recipes.toml_text import shell_line
 from ..reports.number_words import plain_column
 from ..reports.page import PAGE_COLOURS, asset, template_environment
 from .answers import ENCODINGS, ROLES, Limits
@@ -101,6 +102,7 @@ class Regions:
             "parts": parts,
             "plain": lambda value: f"{value:g}",
             "plain_column": plain_column,
+            "shell_line": shell_line,
         }
 
     def page(self, examples: Sequence[Mapping[str, Any]], limits: Limits) -> str:

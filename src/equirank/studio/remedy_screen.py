@@ -61,7 +61,7 @@ def remedy_facts(
     methods = [_unchanged(run, present is None)]
     for choice in choices(run.data, attribute, group, run.k, present):
         name = choice.kind.__name__
-        current = present is not None and present["method"] == name
+        current = choice.present
         methods.append(
             MethodFacts(
                 key=name,

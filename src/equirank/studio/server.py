@@ -6,12 +6,13 @@ import socket
 import threading
 from collections.abc import AsyncIterator, Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
 from typing import Any, TypeVar
 
 from ..core.environment import require
-from ..core.errors import DataError
+from ..core.errors import DataError, FormatError
 from .access import Access, Guard, refusal
-from .answers import ENCODINGS, Limits, StudioError
+from .answers import ENCODINGS, Action, Limits, StudioError
 from .jobs import run_job
 from .long_work import Failure, Worker, memory_to_read, place_of, read_file
 from .regions import MEDIA_TYPES, Regions, page_asset
@@ -175,6 +176,8 @@ class Studio:
             return error.status, error.to_dict()
         if isinstance(error, DataError):
             return 422, refusal("data", str(error))
+        if isinstance(error, FormatError):
+            return 422, refusal("recipe", str(error))
         self._errors += 1
         place = error.args[0] if isinstance(error, Failure) else place_of(error)
         self.say(f"error {self._errors}: {place}")
@@ -229,7 +232,7 @@ class Studio:
         def work() -> dict[str, Any]:
             answer = self.regions.state(workspace.state())
             if screen == "remedy":
-                facts = workspace.remedy_facts(answer["revision"])
+                facts = _facts(workspace, answer["revision"])
                 answer["remedy"] = facts
                 answer["regions"] |= self.regions.settings(facts)
             return answer
@@ -522,7 +525,26 @@ async def _json_body(request: Any) -> dict[str, Any]:
         raise StudioError("recipe", "the request must be JSON") from None
     if not isinstance(value, dict):
         raise StudioError("recipe", "the request must be a JSON object")
+    try:  # what could not be written back: infinite numbers, lone surrogates, too many levels
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+        deepcopy(value)
+    except (ValueError, RecursionError):
+        raise StudioError(
+            "recipe", "the request must have finite numbers, text in UTF-8 and few levels"
+        ) from None
     return value
+
+
+def _facts(workspace: Workspace, revision: int) -> Any:
+    """Return the facts of the remedy screen; what breaks them is refused with a way out."""
+    try:
+        return workspace.remedy_facts(revision)
+    except (StudioError, DataError):
+        raise
+    except Exception as error:  # noqa: BLE001 - said with its place
+        out: Action = {"label": "Use no remedy", "patch": {"remedy": None}}
+        message = f"The settings of the remedy cannot be shown ({place_of(error)})."
+        raise StudioError("recipe", message, actions=[out]) from None
 
 
 def _whole(body: dict[str, Any], name: str) -> int:

@@ -96,8 +96,9 @@ def read_upload(
 
 
 def _plain_name(name: str) -> str:
-    """Return a name without folders."""
+    """Return a name without folders and without bytes that are no text."""
     last = name.replace("\\", "/").rsplit("/", 1)[-1].replace("\0", "").strip()
+    last = last.encode("utf-8", "replace").decode()  # a name of the system may not be in UTF-8
     return last[-LONGEST_NAME:] if last.strip(".") else "file.csv"
 
 

@@ -50,6 +50,7 @@ from .findings import compare_answer, findings
 from .history import AnswerCache, History
 from .jobs import check_points, make_run, run_job
 from .located import located
+from .long_work import place_of
 from .persons import explained, people_page, row_of
 from .remedy_screen import remedy_facts, tried_answer
 from .tab_state import NO_FILE, file_facts, first_list, steps
@@ -249,11 +250,12 @@ class Workspace:
         if upload.facts["rows"] > READ_AT_ONCE and self._list_count() is None:
             return None
         try:
-            run = self._run()
+            return first_list(self._run())
         except StudioError as error:
             self._read_warnings = [error.message]
-            return None
-        return first_list(run)
+        except Exception as error:  # noqa: BLE001 - said in the state, which must answer
+            self._read_warnings = [f"The first list cannot be shown ({place_of(error)})."]
+        return None
 
     def patch(self, revision: int, patch: Mapping[str, Any], drag: str | None = None) -> State:
         """Change the recipe by a JSON merge patch (null removes a key), and raise the revision.
@@ -288,7 +290,7 @@ class Workspace:
         from ..recipes.recipe import Recipe, merge_patch
 
         try:
-            recipe = Recipe.from_dict(consistent(merge_patch(tables, given)))
+            recipe = consistent(Recipe.from_dict(merge_patch(tables, given)))
         except FormatError as error:
             raise StudioError("recipe", str(error).removeprefix("recipe: ")) from None
         lacking = lacking_columns(recipe, self._files["main"])
@@ -299,12 +301,13 @@ class Workspace:
                 f"The file has no column {lacking[0]!r}{suggest(lacking[0], known)}.",
                 {"column": lacking[0]},
             )
+        self._settled = situation.settled
         self._change(recipe, drag)
         return self.state()
 
     def _situation(self) -> Situation:
         columns = tuple(column["name"] for column in self._files["main"].facts["columns"])
-        return Situation(columns, self._settled, lambda one: self._setting(one, self._run()))
+        return Situation(columns, {*self._settled}, lambda one: self._setting(one, self._run()))
 
     def _change(self, recipe: "Recipe", drag: str | None = None) -> None:
         self._history.change(recipe, drag)
@@ -425,6 +428,8 @@ class Workspace:
             extra["points"] = check_points(more.get("points", 13))
         if kind == "remedies":
             extra["target"] = more.get("target") or self._target()
+            if not isinstance(extra["target"], str):
+                raise StudioError("recipe", "target must be text.")
         key = f"{kind} {recipe.key('data', 'against', 'shown', 'audit', 'remedy', 'looked_at')}"
         key += f" {sorted(extra.items())}"
         if kind == "path":
@@ -547,11 +552,13 @@ class Workspace:
 
         run = self._run()
         setting = None if remedy is None else self._setting(remedy, run)
-        if setting is not None:
-            self._looked.add(repr(sorted(setting.items(), key=repr)))
         told: Any = []
         tried = self._guarded(lambda: try_setting(run, setting), told)
-        return tried_answer(run, tried, setting, self._focus(run), self._revision, seq, list, told)
+        focus, at = self._focus(run), self._revision
+        answer = tried_answer(run, tried, setting, focus, at, seq, list, told)
+        if setting is not None:
+            self._looked.add(repr(sorted(setting.items(), key=repr)))
+        return answer
 
     def _kept(self) -> list[dict[str, Any]]:
         """Return the kept settings in words, with their measures."""
@@ -575,18 +582,20 @@ class Workspace:
             run = self._run()
             setting = self._setting(kept, run)
             tried = self._guarded(lambda: try_setting(run, setting), [])
+            focus = self._focus(run)
+            answer = tried_answer(run, tried, setting, focus, self._revision, 0, None, [])
+            return {
+                "words": setting_words(run, setting), "measures": answer["measures"],
+                "moves": answer["moves"], "remedy": setting,
+            }  # fmt: skip
         except StudioError as error:
-            from ..rerankers.chooser import methods
+            words = error.message
+        except Exception as error:  # noqa: BLE001 - said in the state, which must answer
+            words = f"this setting cannot be shown ({place_of(error)})."
+        from ..rerankers.chooser import methods
 
-            name = methods()[kept["method"]].plain_name
-            return {"words": f"{name}: {error.message}", "measures": [], "remedy": kept}
-        focus = self._focus(run)
-        answer = tried_answer(run, tried, setting, focus, self._revision, 0, None, [])
-        words = setting_words(run, setting)
-        return {
-            "words": words, "measures": answer["measures"], "moves": answer["moves"],
-            "remedy": setting,
-        }  # fmt: skip
+        name = methods()[kept["method"]].plain_name
+        return {"words": f"{name}: {words}", "measures": [], "remedy": kept}
 
     def explain(
         self, remedy: Mapping[str, Any] | None, person: str, list: str | None = None
