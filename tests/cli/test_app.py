@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 
@@ -132,3 +133,147 @@ def test_an_interrupt_during_the_imports_is_one_line():
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (130, "equirank: interrupted\n")
+
+
+# closed streams, readers that go away, and faults
+
+COMMANDS = {
+    "audit": ["--n-boot", "0", "--fail-on", "sex=f positions > 3 observed"],
+    "evaluate": ["--relevance", "rel", "--n-boot", "0"],
+    "remedy": ["--k", "2", "--target", "sex=f selected at 2 >= 0.5"],
+    "metrics": [],
+}
+
+
+@pytest.fixture
+def line(tmp_path):
+    """Return the function that makes the command line of a shell, with what follows it."""
+    path = tmp_path / "people.csv"
+    rows = [f"{q},{'mf'[i % 2]},{9 - i},{i % 2}" for q in (1, 2) for i in range(8)]
+    path.write_text("\n".join(["query,sex,score,rel", *rows]) + "\n")
+
+    def made(command, after, *more):
+        data = [] if command in ("metrics", "--help") else [path, "--query", "query"]
+        data += ["--sensitive", "sex"] if data else []
+        words = shlex.join(map(str, [command, *data, *COMMANDS.get(command, []), *more]))
+        return shell(f'"$@" {words} {after}')
+
+    return made
+
+
+def shell(script, **environment):
+    return subprocess.run(
+        ["bash", "-o", "pipefail", "-c", script, "bash", *START],
+        capture_output=True,
+        text=True,
+        timeout=240,
+        env=os.environ | environment,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="a shell")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_closed_stream_changes_no_exit_code(line, command):
+    whole = line(command, "")
+    assert whole.returncode == 0
+    for after in (">&-", "2>&-", ">&- 2>&-", "<&-"):
+        done = line(command, after)
+        assert done.returncode == 0, done.stderr
+        assert done.stdout == ("" if ">&-" in after.split() else whole.stdout)
+        assert "Traceback" not in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="a shell")
+@pytest.mark.parametrize("command", [*COMMANDS, "--help"])
+def test_a_reader_that_went_away_has_a_code_of_its_own(line, command):
+    done = line(command, "| true")
+    assert (done.returncode, done.stderr) == (141, "")
+    done = line(command, "2>&1 | true")
+    assert (done.returncode, done.stdout, done.stderr) == (141, "", "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="Linux")
+def test_a_full_disk_is_no_gate(line):
+    for command in ("metrics", "--help"):
+        done = line(command, ">/dev/full")
+        said = "equirank: No space left on device\n"
+        assert (done.returncode, done.stdout, done.stderr) == (2, "", said)
+    assert line("audit", "2>/dev/full", "--seed", "x").returncode == 2
+    assert line("evaluate", "2>/dev/full", "--metrics", "Nope").returncode == 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="a shell")
+def test_a_gate_that_holds_has_exit_code_1_whatever_is_closed(line):
+    for after in ("", ">&-", "2>&-"):
+        assert line("audit", after, "--fail-on", "sex=f positions > 0.5 observed").returncode == 1
+
+
+FAULTY = """
+import os, sys
+import equirank.cli.metrics as command
+def broken(*given, **more):
+    raise {error}
+command._rows = broken
+from equirank.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("IndexError('of\\n3')", r"IndexError: of\n3 (<string>:5)"),
+        ("EOFError('cut')", "RuntimeError: EOFError: cut"),
+        ("BrokenPipeError(32, 'of a worker')", "BrokenPipeError: [Errno 32] of a worker"),
+        ("__import__('concurrent.futures.process').futures.process.BrokenProcessPool('w')", "w"),
+    ],
+)
+def test_a_fault_has_exit_code_70_and_says_so(error, said):
+    words = [sys.executable, "-c", FAULTY.format(error=error), "metrics"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stdout) == (70, "")
+    (only,) = done.stderr.splitlines()
+    assert said in only
+    assert f"this is a fault of equirank {equirank.__version__}: please report it" in only
+    asked = os.environ | {"EQUIRANK_TRACEBACK": "1"}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=asked)
+    assert done.returncode == 70
+    assert done.stderr.startswith("Traceback")
+    assert done.stderr.endswith(f"{only}\n")
+
+
+def test_a_command_line_that_cannot_be_imported_is_a_fault():
+    program = "import sys; sys.modules['typer'] = None; from equirank.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.returncode == 70
+    assert "typer" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "command", ["audit", "evaluate", "explain", "properties", "remedy", "sums"]
+)
+@pytest.mark.parametrize("seed", ["-1", str(2**63), "9" * 23])
+def test_seeds_have_bounds(people_file, command, seed):
+    out = ["--out", "x.sums"] if command == "sums" else []
+    file = [] if command == "properties" else [people_file]
+    done = CliRunner().invoke(app, [command, *file, *out, "--seed", seed])
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "'--seed'" in done.stderr.splitlines()[-1]
+
+
+@pytest.fixture
+def people_file(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_text("query,sex,score\n1,m,2\n1,f,1\n")
+    return str(path)
+
+
+def test_the_largest_seed_is_one(people_file):
+    words = ["audit", people_file, "--query", "query", "--sensitive", "sex", "--seed", "9" * 18]
+    assert CliRunner().invoke(app, words).exit_code == 0
+    words[-1] = str(2**63 - 1)
+    assert CliRunner().invoke(app, words).exit_code == 0

@@ -670,6 +670,24 @@ def test_leftovers_are_swept_unless_they_are_in_use(folder, monkeypatch):
     assert not used.exists()
 
 
+def test_a_work_folder_that_another_process_sweeps_is_made_anew(folder, monkeypatch):
+    lock, seen = saving._locked, []
+
+    def locked(path):
+        seen.append(path)
+        if len(seen) == 1:
+            raise BlockingIOError
+        if len(seen) == 2:
+            path.rmdir()
+        return lock(path)
+
+    monkeypatch.setattr(saving, "sweep_folders", lambda target: None)
+    monkeypatch.setattr(saving, "_locked", locked)
+    RidgeRanker(penalty=9.0).fit(X, Y).save(folder)
+    assert len(seen) == 3
+    assert read(folder).penalty == 9.0
+
+
 def test_a_link_to_a_model_stays_a_link(folder):
     link = folder.with_name("latest")
     link.symlink_to(folder)

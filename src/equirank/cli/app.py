@@ -1,9 +1,12 @@
 """The command ``equirank`` with its subcommands, which import heavy packages only when run."""
 
+import os
+import select
 import signal
 import sys
+import traceback
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -11,7 +14,7 @@ from .alternatives import alternatives
 from .audit import audit
 from .compare import compare
 from .conformance import conformance
-from .console import INTERRUPTED, Command
+from .console import FAULT, INTERRUPTED, READER_LEFT, Command, printable, tell
 from .datasets import datasets
 from .evaluate import evaluate
 from .explain import explain
@@ -88,16 +91,71 @@ for _command, _words in COMMANDS.items():
 
 
 def main() -> None:
-    """Run the command line; an interrupt after its end has no effect."""
+    """Run the command line; an interrupt after its end has no effect.
+
+    A fault of the library ends with exit code 70, a reader of the output that went away with 141.
+    """
+    _open_streams()
     try:
         app(prog_name="equirank")
     except SystemExit as end:
+        if isinstance(end.__context__, BrokenPipeError):
+            _broken(end.__context__)
         if end.code == INTERRUPTED:
             # Objects that were half made fail when they are freed, after the command's last line.
             sys.unraisablehook = lambda _: None
         # Typer says nothing of an interrupt before the command runs.
         if isinstance(getattr(end.__context__, "__cause__", None), KeyboardInterrupt):
-            typer.echo("equirank: interrupted", err=True)
+            tell("equirank: interrupted")
         raise
+    except OSError as error:  # outside of a command: help on a full disk
+        tell(f"equirank: {error.strerror}")
+        sys.exit(2)
+    except Exception as error:  # noqa: BLE001
+        _fault(error)
     finally:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _open_streams() -> None:
+    """Open standard streams that are closed as the null device, so that no file gets their number.
+
+    What is written to them is lost, as the caller wants, and the exit code is that of the command.
+    """
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w" if number else "r"))  # noqa: SIM115
+
+
+def _broken(error: BrokenPipeError) -> NoReturn:
+    """End in silence if a reader of the output went away; any other broken pipe is a fault."""
+    if hasattr(select, "poll"):
+        streams = select.poll()
+        for number in (1, 2):
+            streams.register(number, 0)
+        if not any(event & select.POLLERR for _, event in streams.poll(0)):
+            _fault(error)
+    with open(os.devnull, "w") as nowhere:
+        for number in (1, 2):
+            os.dup2(nowhere.fileno(), number)  # the last flush must not fail, too
+    sys.exit(READER_LEFT)
+
+
+def _fault(error: Exception) -> NoReturn:
+    """Say in one line that the library has a fault, after the traceback if that is wanted."""
+    from .. import __version__
+
+    if os.environ.get("EQUIRANK_TRACEBACK", "0") != "0":
+        tell("".join(traceback.format_exception(error)).rstrip())
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    where = f"{os.path.basename(last.filename)}:{last.lineno}"
+    tell(
+        f"equirank: {type(error).__name__}: {printable(error)} ({where}); this is a fault of "
+        f"equirank {__version__}: please report it with the traceback, which EQUIRANK_TRACEBACK=1 "
+        "prints"
+    )
+    sys.exit(FAULT)

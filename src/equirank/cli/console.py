@@ -8,7 +8,7 @@ import sys
 import threading
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from ..core.table import Table
 
 __all__ = [
+    "FAULT",
     "INTERRUPTED",
+    "READER_LEFT",
     "Command",
     "CommandError",
     "JsonOption",
@@ -40,13 +42,15 @@ __all__ = [
     "show_source",
     "show_summary",
     "show_table",
+    "tell",
     "write_json",
     "writing",
 ]
 
 
-#: The exit code of a command that was interrupted.
-INTERRUPTED = 130
+#: The exit code of a fault of the library, of a command that was interrupted, and of one whose
+#: output nobody reads any more (that of a program that SIGPIPE ends).
+FAULT, INTERRUPTED, READER_LEFT = 70, 130, 141
 
 
 class _Note(UserWarning):
@@ -74,7 +78,8 @@ def printable(text: object) -> str:
 def errors_in_one_line() -> Iterator[None]:
     """Report bad input in one line with exit code 2, and an interrupt with exit code 130.
 
-    Warnings of the library are printed in one line each. Other exceptions keep their traceback.
+    Warnings of the library are printed in one line each. Other exceptions are faults of the
+    library, which `main` reports.
     """
     from ..core.errors import (
         DataError,
@@ -99,8 +104,10 @@ def errors_in_one_line() -> Iterator[None]:
             _fail(_in_words(error))
         except MemoryError:
             _fail("not enough memory for this file")
+        except EOFError as error:  # typer ends with the code of a gate that holds
+            raise RuntimeError(f"EOFError: {error}") from error
         except KeyboardInterrupt:
-            typer.echo("equirank: interrupted", err=True)
+            tell("equirank: interrupted")
             raise typer.Exit(INTERRUPTED) from None
     said: set[str] = set()
     for warning in caught:
@@ -114,7 +121,7 @@ def errors_in_one_line() -> Iterator[None]:
         else:
             line = f"equirank: warning: {printable(in_options(warning.message))}"
         if line not in said:  # a file may be read twice
-            typer.echo(line, err=True)
+            tell(line)
         said.add(line)
 
 
@@ -255,9 +262,19 @@ def _stop_if_interrupted() -> None:
 
 
 def _fail(message: str) -> None:
-    sys.stdout.flush()
-    typer.echo(f"equirank: {printable(message)}", err=True)
+    with suppress(OSError):
+        sys.stdout.flush()
+    tell(f"equirank: {printable(message)}")
     raise typer.Exit(2) from None
+
+
+def tell(line: str) -> None:
+    """Print a line to standard error; nobody may read it, or its disk may be full."""
+    try:
+        typer.echo(line, err=True)
+    except OSError:
+        with open(os.devnull, "w") as nowhere:
+            os.dup2(nowhere.fileno(), 2)  # the last flush must not fail, too
 
 
 def _in_words(error: OSError) -> str:

@@ -71,7 +71,7 @@ def evaluate(
     n_boot: options.BootOption = 1000,
     level: options.LevelOption = 0.95,
     seed: int = options.option(
-        None, "Random seed; the same seed produces the same intervals.", default=0, min=0
+        None, "Random seed; the same seed produces the same intervals.", default=0, **options.SEEDS
     ),
     ties: Literal["average", "stable", "trec"] = options.option(
         None,

@@ -72,7 +72,7 @@ def explain(
     columns: options.Order,
     unseen: options.UnseenOption = None,
     seed: int = options.option(
-        None, "Random seed, if contributions are sampled.", default=0, min=0
+        None, "Random seed, if contributions are sampled.", default=0, **options.SEEDS
     ),
     heading: options.Heading,
     json: console.JsonOption = None,

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "COLUMN",
     "FORMATS",
+    "SEEDS",
     "BootOption",
     "Columns",
     "ConfigArgument",
@@ -149,8 +150,10 @@ MetricsOption = Annotated[
     list[str] | None,
     typer.Option(metavar="METRICS", help="Further metrics; may be repeated."),
 ]
+#: The bounds of seeds; `as_seed` takes twice as many, since numbers are added to them.
+SEEDS: dict[str, Any] = {"min": 0, "max": 2**63 - 1}
 SeedOption = Annotated[
-    int, typer.Option(min=0, help="Random seed; the same seed produces the same report.")
+    int, typer.Option(**SEEDS, help="Random seed; the same seed produces the same report.")
 ]
 FormulasOption = Annotated[
     bool,

@@ -32,7 +32,9 @@ def properties(
     repetitions: int = options.option(
         None, "Number of repetitions; under 11 nothing can be detected.", default=50, min=2
     ),
-    seed: int = options.option(None, "Seed of the scenarios and tests.", default=0, min=0),
+    seed: int = options.option(
+        None, "Seed of the scenarios and tests.", default=0, **options.SEEDS
+    ),
     json: JsonOption = None,
 ) -> None:
     """Show which metric detects which property, on pairs of a fair and a bad version of lists.

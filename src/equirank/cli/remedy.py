@@ -86,7 +86,7 @@ def remedy(
     n_boot: options.BootOption = 1000,
     level: options.LevelOption = 0.95,
     seed: int = options.option(
-        None, "Random seed; the same seed produces the same result.", default=0, min=0
+        None, "Random seed; the same seed produces the same result.", default=0, **options.SEEDS
     ),
     treatment: options.Treatment,
     keep_formulas: options.FormulasOption = False,

@@ -113,10 +113,11 @@ def sums(
             memory=memory,
             table=table,
         )
+        target = os.path.abspath(out)
         with writing(out):
             found.save(out)
         rows, lists = f"{found.n_rows:,} rows", f"{found.n_lists:,} lists"
-        typer.echo(f"sums of {rows} in {lists}: {printable(os.path.abspath(out))}")
+        typer.echo(f"sums of {rows} in {lists}: {printable(target)}")
 
 
 def is_stored(file: str) -> bool:

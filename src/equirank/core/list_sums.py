@@ -249,12 +249,12 @@ class ListSums:
         )  # fmt: skip
 
     def save(self, folder: Any) -> None:
-        """Write the sums to a new folder: ``plan.json`` and Parquet files.
+        """Write the sums to a new folder: ``plan.json`` and Parquet files, with their digests.
 
         Parameters
         ----------
         folder : path
-            Must not exist, or be empty.
+            Must not exist, or be empty. Of several processes that write to it, one succeeds.
         """
         from .sums_files import save_sums
 
@@ -262,7 +262,7 @@ class ListSums:
 
     @classmethod
     def load(cls, folder: Any) -> "ListSums":
-        """Read sums from a folder; a newer format raises `FormatError`."""
+        """Read sums from a folder; damage and a newer format raise `FormatError`."""
         from .sums_files import load_sums
 
         return load_sums(Path(folder))

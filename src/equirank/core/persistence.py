@@ -33,6 +33,7 @@ __all__ = [
     "FORMAT_VERSION",
     "SavedFiles",
     "check_zip",
+    "file_digests",
     "identity",
     "is_saved",
     "lively",
@@ -40,8 +41,12 @@ __all__ = [
     "load_with_extra",
     "parse_json",
     "plain",
+    "resolved",
     "save",
     "seal",
+    "sealed",
+    "sweep_folders",
+    "work_folder",
 ]
 
 try:
@@ -88,6 +93,9 @@ class SavedFiles:
         Size and digest of its model.json, if it is part of another model.
     """
 
+    #: The file with the digests of the others, and of itself.
+    manifest = MANIFEST
+
     def __init__(self, folder: Path, expected: dict[str, Any] | None = None) -> None:
         self.folder = folder
         self._listed: dict[str, Any] | None = None if expected is None else {MANIFEST: expected}
@@ -123,7 +131,7 @@ class SavedFiles:
             size = found.st_size
             listed = None if self._listed is None else self._listed.get(name)
             if self._listed is not None and not _is_entry(listed):
-                raise FormatError(f"{str(path)!r} is damaged: {MANIFEST} has no digest of it")
+                raise FormatError(f"{str(path)!r} is damaged: {self.manifest} has no digest of it")
             if listed is not None and size != listed["size"]:
                 raise FormatError(
                     f"{str(path)!r} is damaged: it must have {listed['size']} bytes, got {size}"
@@ -159,11 +167,7 @@ class SavedFiles:
         if self.identity is None:
             raise FormatError(f"{str(self.folder)!r} is not a saved model: it has no {MANIFEST}")
         name = repr(str(self.folder / MANIFEST))
-        raw = self.read(MANIFEST, MAX_JSON)
-        sealed = raw[: len(SEAL)] == SEAL
-        if sealed and raw != _sealed(b"{" + raw[len(SEAL) + 66 :]):
-            raise FormatError(f"{name} is damaged: its contents differ from those that were saved")
-        document = parse_json(raw, name)
+        document, has_digest = self._read_manifest()
         version = document.get("format_version") if isinstance(document, dict) else None
         if not isinstance(version, int) or isinstance(version, bool) or version < 1:
             raise FormatError(f"{name} is not a saved model: it names no format_version")
@@ -173,9 +177,18 @@ class SavedFiles:
                 f"format {version}); this one ({library_version()}) reads formats up to "
                 f"{FORMAT_VERSION}: upgrade it"
             )
-        if version > 1 and not (sealed and isinstance(document.get("files"), dict)):
+        if version > 1 and not (has_digest and isinstance(document.get("files"), dict)):
             raise FormatError(f"{name} is damaged: it has no digests")
         return dict(document)
+
+    def _read_manifest(self) -> tuple[Any, bool]:
+        """Return the value of the manifest, and whether it has a digest, which is then checked."""
+        name = repr(str(self.folder / self.manifest))
+        raw = self.read(self.manifest, MAX_JSON)
+        has_digest = raw.startswith(SEAL)
+        if has_digest and raw != sealed(b"{" + raw[len(SEAL) + 66 :]):
+            raise FormatError(f"{name} is damaged: its contents differ from those that were saved")
+        return parse_json(raw, name), has_digest
 
 
 def parse_json(text: str | bytes, name: str) -> Any:
@@ -221,16 +234,16 @@ def check_zip(raw: bytes, name: str) -> None:
 SEAL = b'{\n "digest": "'
 
 
-def _sealed(plain: bytes) -> bytes:
+def sealed(text: bytes) -> bytes:
     """Return the text of a JSON object with its digest as the first entry."""
-    return SEAL + hashlib.sha256(plain).hexdigest().encode() + b'",' + plain[1:]
+    return SEAL + hashlib.sha256(text).hexdigest().encode() + b'",' + text[1:]
 
 
 def seal(document: Mapping[str, Any]) -> bytes:
     """Return the text of model.json: the document, and first the digest of its other lines."""
     others = {key: value for key, value in document.items() if key != "digest"}
     text = json.dumps(others, indent=1, sort_keys=True, allow_nan=True)
-    return _sealed(text.encode() + b"\n")
+    return sealed(text.encode() + b"\n")
 
 
 def save(
@@ -262,7 +275,7 @@ def save(
     """
     if not _is_model(model):
         model = find("as_ranker")(model, prefit=True)
-    target = _target(folder)
+    target = resolved(folder)
     _present(target)
     if target.exists() and not (target / MANIFEST).is_file():
         raise DataError(f"folder must be new or a saved model, and {str(target)!r} is neither")
@@ -280,8 +293,8 @@ def save(
         "extra": extra or {},
     }
     target.parent.mkdir(parents=True, exist_ok=True)
-    _sweep(target)
-    work, lock = _work_folder(target)
+    sweep_folders(target)
+    work, lock = work_folder(target)
     try:
         if arrays:
             with open(work / "arrays.npz", "wb") as file:
@@ -293,7 +306,7 @@ def save(
             model._save_files(work)
         for name, content in (files or {}).items():
             (work / name).write_text(content, encoding="utf-8")
-        text = seal(document | {"files": _digests(work)})
+        text = seal(document | {"files": file_digests(work)})
         if len(text) > MAX_JSON:
             raise DataError(
                 f"the JSON values of {type(model).__name__} must have at most {MAX_JSON} bytes to "
@@ -380,7 +393,7 @@ def load_with_extra(
     FormatError
         As `load`.
     """
-    classes, target = list(classes), _target(folder)
+    classes, target = list(classes), resolved(folder)
     for attempt in range(ATTEMPTS):
         before = identity(_present(target))
         try:
@@ -399,7 +412,7 @@ def load_with_extra(
 
 def is_saved(folder: str | Path) -> bool:
     """Return whether a folder contains a saved model."""
-    return (_present(_target(folder)) / MANIFEST).is_file()
+    return (_present(resolved(folder)) / MANIFEST).is_file()
 
 
 def _load(files: SavedFiles, classes: list[type]) -> Any:
@@ -554,7 +567,7 @@ def _is_entry(value: Any) -> bool:
     return isinstance(value, dict) and {"sha256", "size"} <= set(value)
 
 
-def _digests(folder: Path) -> dict[str, dict[str, Any]]:
+def file_digests(folder: Path) -> dict[str, dict[str, Any]]:
     """Write files to disk and return their sizes and digests; of a part only of its model.json."""
     found: dict[str, dict[str, Any]] = {}
     for place, folders, names in os.walk(folder):
@@ -570,7 +583,7 @@ def _digests(folder: Path) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _target(folder: str | Path) -> Path:
+def resolved(folder: str | Path) -> Path:
     """Return the path of a folder; a link and a relative name such as ``.`` are resolved."""
     path = Path(folder)
     return Path(os.path.realpath(path)) if path.is_symlink() or path.name in ("", "..") else path
@@ -607,14 +620,19 @@ def _present(target: Path) -> Path:
     return target
 
 
-def _work_folder(target: Path) -> tuple[Path, int | None]:
+def work_folder(target: Path) -> tuple[Path, int | None]:
     """Make a temporary folder beside a target, and lock it as long as this process uses it."""
     while True:
         work = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
         work.mkdir()
-        lock = _locked(work)
+        try:
+            lock = _locked(work)
+        except (BlockingIOError, FileNotFoundError):  # another process sweeps it
+            continue
         if work.exists():  # else it was swept before it was locked
             return work, lock
+        if lock is not None:
+            os.close(lock)
 
 
 def _locked(folder: Path) -> int | None:
@@ -639,7 +657,7 @@ def _locked(folder: Path) -> int | None:
     return handle
 
 
-def _sweep(target: Path) -> None:
+def sweep_folders(target: Path) -> None:
     """Remove the temporary folders that killed processes left beside a target."""
     for left in _leftovers(target, "partial") + _leftovers(target, "old"):
         if left.suffix == ".old" and not (target / MANIFEST).is_file():

@@ -8,8 +8,10 @@ import numpy as np
 
 from .errors import DataError
 
-__all__ = ["RandomState", "as_seed", "generator", "label_keys"]
+__all__ = ["MOST_SEED", "RandomState", "as_seed", "generator", "label_keys"]
 
+#: The largest seed, as kernels take it. Commands take half of it, to which numbers can be added.
+MOST_SEED = 2**64 - 1
 RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
@@ -19,7 +21,8 @@ def as_seed(random_state: Any) -> int:
     Parameters
     ----------
     random_state : int, numpy Generator, numpy RandomState or None
-        An integer is the seed itself; a generator is asked for one; ``None`` draws a fresh one.
+        An integer from 0 to 2**64 - 1 is the seed itself; a generator is asked for one; ``None``
+        draws a fresh one.
 
     Examples
     --------
@@ -35,8 +38,10 @@ def as_seed(random_state: Any) -> int:
     if isinstance(random_state, np.random.RandomState):
         return int(random_state.randint(2**31 - 1))
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if random_state < 0:
-            raise DataError(f"random_state must be an integer >= 0, got {random_state}")
+        if not 0 <= random_state <= MOST_SEED:
+            raise DataError(
+                f"random_state must be an integer from 0 to {MOST_SEED}, got {random_state}"
+            )
         return int(random_state)
     raise DataError(
         "random_state must be an integer, a numpy Generator, a RandomState or None, "

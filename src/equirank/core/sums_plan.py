@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any, Literal, NamedTuple
+from types import UnionType
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -29,12 +30,13 @@ __all__ = [
     "View",
     "choose_ks",
     "choose_step",
+    "fits",
     "n_twins_of",
 ]
 
 
-#: Version of the format of stored sums.
-FORMAT = 5
+#: Version of the format of stored sums; format 6 added people of several rows, and digests.
+FORMAT = 6
 #: Joins the names of crossed attributes.
 TIMES = " x "
 #: Default cutoffs, used if the lists are longer.
@@ -508,18 +510,67 @@ class SumsPlan:
         """Return a stored plan; a newer format is an error."""
         given = dict(stored)
         version = given.pop("format", None)
-        if not isinstance(version, int) or version > FORMAT:
+        if type(version) is not int or not 0 < version <= FORMAT:
             raise FormatError(
                 f"{where} must be sums of format {FORMAT} or older, got {version!r}; a newer "
                 "equirank reads them"
             )
-        given["groups"] = {name: tuple(labels) for name, labels in given["groups"].items()}
+        given["groups"] = {name: _tuple(labels) for name, labels in given["groups"].items()}
         rule = given["rule"]
-        given["rule"] = DecisionRule(**rule | {"stages": tuple(rule["stages"])})
+        given["rule"] = DecisionRule(**rule | {"stages": _tuple(rule["stages"])})
         for name in _TUPLES:
-            given[name] = tuple(given.get(name, ()))
+            given[name] = _tuple(given.get(name, []))
         given.setdefault("max_grade", max(given["limits"], default=0.0))  # until format 4
-        return cls(**given)
+        plan = cls(**given)
+        for part in (plan, plan.rule):
+            for name, hint in get_type_hints(type(part)).items():
+                if not fits(getattr(part, name), hint):
+                    raise FormatError(f"{where} is damaged: {name} of its plan has another type")
+        plan._check()
+        return plan
+
+    def _check(self) -> None:
+        """Raise unless the values of a plan that was read belong together."""
+        if min([*self.ks, self.step, self.n_twins]) < 1:
+            raise DataError("ks, step and n_twins must be at least 1")
+        if not fits(self.groups, dict[str, tuple[str | float | bool, ...]]):
+            raise DataError("groups must be texts and numbers")
+        keys = {TIMES.join(key): key for key in self.keys}
+        if any(group not in self.labels(keys[name]) for name, group in self.reference.items()):
+            raise DataError("reference must name groups of the plan")
+        _ = self.views, self.targets, self.needs, self.decisions  # they fail if they cannot be made
+
+
+def fits(value: Any, hint: Any) -> bool:
+    """Return whether a value read from JSON has a type; a whole number is a float, too.
+
+    Examples
+    --------
+    >>> fits((1, 2), tuple[int, ...]), fits((1, "a"), tuple[int, ...]), fits(True, int)
+    (True, False, False)
+    """
+    kind, parts = get_origin(hint), get_args(hint)
+    if kind is UnionType:
+        return any(fits(value, part) for part in parts)
+    if kind is Literal:
+        return value in parts
+    if kind in (tuple, list):
+        return isinstance(value, kind) and all(fits(each, parts[0]) for each in value)
+    if kind is dict:
+        return isinstance(value, dict) and all(
+            fits(name, parts[0]) and fits(each, parts[1]) for name, each in value.items()
+        )
+    if hint is Any or hint is bool:
+        return hint is Any or isinstance(value, bool)
+    if hint is float:
+        return fits(value, int) or (isinstance(value, float) and bool(np.isfinite(value)))
+    return isinstance(value, hint) and not isinstance(value, bool)
+
+
+def _tuple(given: Any) -> tuple[Any, ...]:
+    if not isinstance(given, list):
+        raise TypeError(f"{given!r} must be a list")
+    return tuple(given)
 
 
 def _references(given: Any, groups: Mapping[str, tuple[Any, ...]], cross: bool) -> dict[str, str]:
