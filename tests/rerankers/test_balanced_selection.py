@@ -264,3 +264,15 @@ def test_the_first_of_each_cell_are_no_worse_than_any(monkeypatch, kind, mode):
     free = rule.rerank(score, sensitive_features=people)
     assert score[found.order()].sum() == pytest.approx(score[free.order()].sum())
     assert found.igf["igf"] == pytest.approx(free.igf["igf"])
+
+
+def test_crossed_attributes_are_named_by_a_list_or_a_tuple():
+    people = {"sex": list("fm") * 10, "age": list("yyoo") * 5}
+    ranking = as_ranking_data(score=np.arange(20.0), sensitive_features=people).ranking()
+    lower = {"f & o": 3}
+    found = [
+        BalancedSelection(k=6, by=by, lower=lower)(ranking)
+        for by in (["sex", "age"], ("sex", "age"))
+    ]
+    assert found[0].order().tolist() == found[1].order().tolist()
+    assert found[0].holds

@@ -121,7 +121,8 @@ class BalancedSelection(Guaranteed):
 
     def _rerank(self, ranking: Ranking) -> "BalancedReranking":
         data = ranking.data
-        keys = [self.by] if self.by is not None else list(data.sensitive)
+        by = tuple(self.by) if isinstance(self.by, list) else self.by
+        keys = [by] if by is not None else list(data.sensitive)
         if len(keys) > 1:
             for key in keys:
                 data.known_attribute(key, f"{type(self).__name__} with several attributes")
@@ -175,7 +176,7 @@ class BalancedSelection(Guaranteed):
             key: np.zeros((len(limit), len(data.attribute(key).categories)), dtype=np.int64)
             for key in keys
         }
-        by = self.by if self.by is not None or len(keys) > 1 else keys[0]
+        by = keys[0] if len(keys) == 1 else None
         for bound in find_bounds(type(self).__name__, "lower", self.lower, data, by):
             codes = data.attribute(bound.attribute).codes[pool.order]
             lists = zip(pool.offsets[:-1].tolist(), pool.shown.tolist(), strict=True)
