@@ -146,7 +146,7 @@ def _broken(error: BrokenPipeError) -> NoReturn:
 
 
 def _fault(error: Exception) -> NoReturn:
-    """Say in one line that the library has a fault, after the traceback if that is wanted."""
+    """Report a fault of the library in one line, after the traceback if that is asked for."""
     from .. import __version__
 
     if os.environ.get("EQUIRANK_TRACEBACK", "0") != "0":
