@@ -2,10 +2,12 @@
 
 import json
 import pickle
+import re
 from dataclasses import replace
 
 import pytest
 
+from equirank.auditing.notes import NO_IDS
 from equirank.plots.theme import FOCUS
 from equirank.studio.answers import Limits, StudioError
 from equirank.studio.findings import ONE_LIST
@@ -602,3 +604,17 @@ def test_the_command_on_the_page_is_one_line_with_the_whole_name():
         assert command.startswith(f"equirank run recipe.toml --data {shown} --against ")
         assert command.endswith(" --out result/")
         assert command.isprintable()
+
+
+def test_findings_say_who_recurs_and_that_rows_without_ids_are_people():
+    workspace, state = loaded()
+    assert not any("people" in note for note in workspace.quick_audit(state["revision"])["notes"])
+    state = changed(workspace, roles={"id": "unused"})
+    assert NO_IDS in workspace.quick_audit(state["revision"])["notes"]
+    everybody = re.sub(r",p(\d+),", lambda found: f",p{int(found[1]) % 40},", PEOPLE)
+    workspace, state = loaded(everybody)
+    found = finished(workspace, "audit")
+    why = "all 40 people in 80 rows of 8 lists appear more than once"
+    assert why in found["headline"]["sentence"]
+    assert found["headline"]["status"] == "described"
+    assert workspace.remedy_facts(state["revision"])["methods"]

@@ -19,7 +19,7 @@ NOT_MEASURED = "Not measured: "
 #: Kinds of notes that go above the headline, and share of tied people from which ties do.
 LOUD, MANY_TIES = ("warning",), 0.2
 #: Kinds of notes that Findings shows below.
-SHOWN_NOTES = ("unknown", "undecided", "decision", "small", "strata", "sample")
+SHOWN_NOTES = ("people", "unknown", "undecided", "decision", "small", "strata", "sample")
 #: Tables that Findings may show.
 TABLES = ("groups", "selection", "decisions", "comparison")
 #: Rows of a table in an answer.
