@@ -137,7 +137,7 @@ def _read_views(files: "_SumsFiles") -> dict[View, SumsView]:
                 start = end
         return {
             View(tuple(given["view"][0]), *given["view"][1:]): SumsView(
-                sums, _ascending(given["lengths"])
+                sums, _ascending(given["lengths"], least=0)
             )
             for given, sums in zip(views, arrays, strict=True)
         }
@@ -306,11 +306,11 @@ def _numbers(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def _ascending(values: list[int] | np.ndarray) -> np.ndarray:
-    """Return ascending numbers from 1 on."""
+def _ascending(values: list[int] | np.ndarray, least: int = 1) -> np.ndarray:
+    """Return ascending lengths, of views also that of lists in which they have nobody."""
     found = np.array(values, dtype=np.int64)
-    if found.ndim != 1 or (np.diff(found) <= 0).any() or (found < 1).any():
-        raise DataError("lengths must be ascending numbers from 1 on")
+    if found.ndim != 1 or (np.diff(found) <= 0).any() or (found < least).any():
+        raise DataError(f"lengths must be ascending numbers from {least} on")
     return found
 
 
