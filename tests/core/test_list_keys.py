@@ -28,3 +28,12 @@ def test_keys_spread_over_buckets():
 def test_a_fraction_is_no_label():
     with pytest.raises(DataError, match=r"whole number or a text, got 1\.5"):
         list_keys([1.5, 2])
+
+
+def test_numbers_beyond_64_bits_have_keys():
+    several = [2**63 + 5, 2**70, -(2**70), int(1e300), -3]
+    keys = list_keys(np.array(several, dtype=object))
+    assert len(set(keys.tolist())) == len(several)
+    assert keys[0] == list_keys(np.array([2**63 + 5], dtype=np.uint64))[0]
+    assert keys[3] == list_keys(np.array([1e300]))[0]
+    assert keys[4] == list_keys(np.array([-3], dtype=np.int8))[0]

@@ -57,6 +57,11 @@ def test_a_number_is_the_same_person_whatever_its_type(ids):
         (objects([("a", 1), ("a", 1), None, float("nan")]), 3, 1, 2),
         (np.array([], dtype=object), 0, 0, 0),
         (np.array([True, False, True]), 2, 1, 0),
+        (objects([2**70, 1, 2**70, -(2**70)]), 3, 1, 0),
+        (objects([2**63 + 5, -3, np.int64(-3)]), 2, 1, 0),
+        (np.array([2**63 + 5, 3, 2**63 + 5], dtype=np.uint64), 2, 1, 0),
+        (np.array([np.inf, 1e300, np.inf, 2.0]), 3, 1, 0),
+        (objects(["a\ud800", "a", "a\ud800"]), 2, 1, 0),
     ],
 )
 def test_ids_of_other_types_and_missing_ones(ids, people, recurring, unnamed):

@@ -21,8 +21,8 @@ _STEP, _FIRST, _SECOND = (
 def list_keys(labels: Any) -> np.ndarray:
     """Return the key of each label: a whole number, a text, or a tuple of these.
 
-    Whole numbers are hashed as 64-bit integers, texts as UTF-8, each with a tag for its type, and
-    tuples part by part. A number has the same key whatever its width.
+    Whole numbers are hashed as 64-bit integers, longer ones by their digits, texts as UTF-8, each
+    with a tag for its type, and tuples part by part. A number has the same key whatever its width.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def list_keys(labels: Any) -> np.ndarray:
     array = labels if isinstance(labels, np.ndarray) else _as_array(labels)
     if array.dtype.kind in "iub":
         return mixed(array.astype(np.int64).view(np.uint64) + _STEP)
-    if array.dtype.kind == "f" and (array == np.floor(array)).all():
+    if array.dtype.kind == "f" and ((array == np.floor(array)) & (np.abs(array) < 2.0**63)).all():
         return mixed(array.astype(np.int64).view(np.uint64) + _STEP)
     return np.fromiter((_key(label) for label in array.tolist()), np.uint64, len(array))
 
@@ -65,13 +65,16 @@ def _key(label: Any) -> int:
     if isinstance(label, (bool, int, np.integer)) or (
         isinstance(label, float) and label.is_integer()
     ):
-        return int(mixed(np.array([int(label)], dtype=np.int64).view(np.uint64) + _STEP)[0])
+        if not -(2**63) <= label < 2**64:
+            return _digest(b"n" + str(int(label)).encode())
+        whole = np.array([int(label) % 2**64], dtype=np.uint64)
+        return int(mixed(whole + _STEP)[0])
     if isinstance(label, tuple):
         parts = b"".join(_key(part).to_bytes(8, "little") for part in label)
         return _digest(b"t" + parts)
     if isinstance(label, float):
         raise DataError(f"a list label must be a whole number or a text, got {label!r}")
-    return _digest(b"s" + str(label).encode())
+    return _digest(b"s" + str(label).encode("utf-8", "surrogatepass"))
 
 
 def _digest(content: bytes) -> int:

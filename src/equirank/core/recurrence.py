@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -140,7 +141,7 @@ def _counted(ids: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _keys(labels: np.ndarray) -> np.ndarray:
     """Return the key of each id; a number has the same whatever its type."""
     if labels.dtype.kind == "M" or (
-        labels.dtype.kind == "f" and (labels != np.floor(labels)).any()
+        labels.dtype.kind == "f" and ((labels != np.floor(labels)) | np.isinf(labels)).any()
     ):
         labels = labels.astype(str)
     elif labels.dtype.kind == "O":
@@ -151,7 +152,7 @@ def _keys(labels: np.ndarray) -> np.ndarray:
 def _plain(each: Any) -> Any:
     """Return an id as a list label: whole numbers, texts and tuples stay."""
     whole = isinstance(each, float) and each.is_integer()
-    return each if whole or isinstance(each, (bool, int, str, tuple)) else str(each)
+    return each if whole or isinstance(each, (Integral, str, tuple)) else str(each)
 
 
 def n_copies(data: RankingData) -> int:
