@@ -280,6 +280,9 @@ def test_a_fitted_model_serves_lists_of_one_group(features, rule, told):
     np.testing.assert_allclose(model.predict(alone, sensitive_features=["a"] * 10), plain)
     unknown = model.rank(alone, sensitive_features=["a"] * 9 + [None], unseen="missing")
     assert sorted(unknown.order().tolist()) == list(range(10))
+    nobody = {"qid": [], "sensitive_features": []}
+    assert model.predict(features[:0], **nobody).tolist() == []
+    assert model.rank(features[:0], **nobody).order().tolist() == []
     data = as_ranking_data(alone, sensitive_features=["a"] * 10)
     assert model.rank(data).order().tolist() == result.order().tolist()
 

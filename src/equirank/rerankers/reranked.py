@@ -6,11 +6,13 @@ from typing import Annotated, Any, Unpack
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted
 
 from ..core.data import RankingData
 from ..core.explain_pair import two_rows
-from ..core.given_data import DeclaredGroups, as_ranking_data, with_declared
-from ..core.inputs import is_frame
+from ..core.frames import take_named
+from ..core.given_data import DeclaredGroups, as_empty_data, as_ranking_data, with_declared
+from ..core.inputs import as_frame, is_frame
 from ..core.keywords import ListKeywords, PairKeywords, shared_keywords
 from ..core.named_groups import stated_groups
 from ..core.pair_explanation import PairExplanation
@@ -58,8 +60,8 @@ class Reranked(Ranker):
     unchanged list keeps its scores. Items that a cutoff
     leaves out get the lowest scores; with several draws the mean position counts. Groups must be
     passed to ``predict`` and ``rank`` if the re-ranker needs them; metadata routing requests them.
-    Lists may lack groups of training and those that the re-ranker's parameters name; with
-    ``unseen="missing"`` their labels may be unknown.
+    Lists may have no rows, and lack groups of training and those that the re-ranker's parameters
+    name; with ``unseen="missing"`` their labels may be unknown.
     The estimator receives only what its own class declares.
 
     Parameters
@@ -136,7 +138,11 @@ class Reranked(Ranker):
             name: [*groups.get(name, ()), *known]
             for name, known in getattr(self, "groups_", {}).items()
         }
-        if policy == "missing" and sensitive_features is not None and not is_frame(X):
+        if not isinstance(X, RankingData) and _is_empty(X):
+            check_is_fitted(self)
+            given = {"y": y, "qid": qid, "sensitive_features": sensitive_features, "score": ()}
+            data = as_empty_data(take_named(as_frame(X), given), groups)
+        elif policy == "missing" and sensitive_features is not None and not is_frame(X):
             data = super()._prediction_data(X, y, qid, None, unseen)
             given = {"qid": qid, "sensitive_features": sensitive_features, "groups": groups}
             people = as_ranking_data(
@@ -160,6 +166,8 @@ class Reranked(Ranker):
 
     def _given_scores(self, data: RankingData) -> np.ndarray:
         """Return the estimator's scores per stored row."""
+        if data.n_rows == 0:
+            return np.zeros(0)
         found = self.estimator_.predict(data)
         return found if data.rows is None else found[data.caller_rank]
 
@@ -178,6 +186,11 @@ class Reranked(Ranker):
         if self.params["estimator"].accepts(self.estimator):
             tags.input_tags = get_tags(_as_ranker(self.estimator)).input_tags
         return tags
+
+
+def _is_empty(X: Any) -> bool:
+    """Return whether features have no rows."""
+    return (X.shape[0] if hasattr(X, "shape") else len(X)) == 0
 
 
 def _reassigned(before: Ranking, after: Ranking) -> np.ndarray:
