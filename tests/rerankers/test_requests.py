@@ -303,3 +303,26 @@ def test_a_group_that_training_lacked_is_a_group_of_the_request():
 def test_continuous_fairness_of_one_group_changes_no_score():
     result = ContinuousFairness().rerank([3, 2, 1], sensitive_features=["a"] * 3)
     assert result.score.tolist() == [3, 2, 1]
+
+
+def test_a_name_that_no_row_has_is_logged_once(caplog):
+    from equirank.core import named_groups
+
+    named_groups._warn_once.cache_clear()
+    rule, two = FAStarIR(p=0.3, protected="women"), list("fmfmfm")
+    for _ in range(3):
+        rule.rerank(range(6), sensitive_features=two)
+    crossed = PrefixConstraints({"f & x": 0.1}, by=["a", "b"])
+    crossed.rerank(range(6), sensitive_features={"a": two, "b": list("yzyzyz")})
+    model = Reranked(Ridge(), FAStarIR(p=0.3, protected="bb")).fit(X, Y, **FITTED)
+    model.predict(X[:5], sensitive_features=["a"] * 5)
+    assert [each.levelname for each in caplog.records] == ["WARNING"] * 3
+    for each, name in zip(caplog.messages, ("'women'", "'f & x'", "'bb'"), strict=True):
+        assert f"no row is in group {name}" in each
+    caplog.clear()
+    FAStarIR(p=0.3, protected="f").rerank(range(6), sensitive_features=two)
+    rule.rerank([], sensitive_features=[])
+    rule.rerank(range(6), sensitive_features=two, groups=["f", "m", "women"])
+    model = Reranked(Ridge(), FAStarIR(p=0.3, protected="b")).fit(X, Y, **FITTED)
+    model.predict(X[:5], sensitive_features=["a"] * 5)
+    assert not caplog.records

@@ -1,13 +1,15 @@
 """Groups by name: ``sex=female``, or ``female`` where one attribute alone has that group."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from .attribute import Attribute
-from .errors import DataError, suggest
+from .data import RankingData
+from .errors import DataError, logger, suggest
 from .params import Label
 
-__all__ = ["named_groups", "stated_groups"]
+__all__ = ["log_absent_groups", "named_groups", "stated_groups"]
 
 #: Parameters of re-rankers that name groups: labels, or mappings of groups to values.
 PARAMETERS = ("protected", "reference", "p", "proportions", "lower", "upper", "theta")
@@ -102,3 +104,43 @@ def stated_groups(reranker: Any) -> dict[Any, list[Any]]:
             own = found.setdefault(attribute, [])
             own += [label for label in labels if Label().accepts(label) and label not in own]
     return found
+
+
+def log_absent_groups(
+    reranker: Any, data: RankingData, known: Mapping[str, Sequence[Any]] | None = None
+) -> None:
+    """Log, once for each name, that a parameter of a re-ranker names a group that no row has.
+
+    A list may lack the group, or the name may be misspelt, which one request cannot show.
+
+    Parameters
+    ----------
+    reranker : Reranker
+        The re-ranker.
+    data : RankingData
+        The rows. Without a known label nothing is logged.
+    known : mapping of str to sequence, optional
+        Groups by attribute that exist elsewhere, such as in training.
+    """
+    by = getattr(reranker, "by", None)
+    for key, labels in stated_groups(reranker).items():
+        name = key or by or next(iter(data.sensitive), "")
+        parts = {name} if isinstance(name, str) else set(name)
+        attribute = data.attribute(name) if parts <= data.sensitive.keys() else None
+        if attribute is None or not attribute.known.any():
+            continue
+        sizes = zip(attribute.categories, attribute.sizes.tolist(), strict=True)
+        there = {str(group) for group, size in sizes if size}
+        there |= {str(group) for group in (known or {}).get(str(name), ())}
+        for label in labels:
+            if str(label) not in there:
+                _warn_once(
+                    f"{type(reranker).__name__}: no row is in group {label!r}, which a parameter "
+                    "names, so nothing is bounded about it; rerank(..., groups=[...]) with all "
+                    "groups makes a misspelt name an error (logged once)"
+                )
+
+
+@cache
+def _warn_once(text: str) -> None:
+    logger.warning(text)

@@ -13,7 +13,7 @@ from .errors import DataError
 from .frames import take_named
 from .given_data import DeclaredGroups, as_empty_data, as_scored_data, refuse_beside, with_declared
 from .inputs import as_frame, is_frame, numbers
-from .named_groups import stated_groups
+from .named_groups import log_absent_groups, stated_groups
 from .persistence import save
 from .ranking import Ranking, as_given_ranking
 
@@ -139,8 +139,8 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
         groups : mapping of attribute to groups, or sequence of groups, optional
             All groups of an attribute, or of the only one, also those that the rows lack; other
             labels are an error. None: the groups that occur and those that parameters of the
-            re-ranker name. Only ``groups`` lets a misspelt name in a parameter be seen if the rows
-            lack that group.
+            re-ranker name. With ``groups`` a misspelt name in a parameter is an error; without,
+            a name that no row has is logged once.
         missing_sensitive : {"error", "unknown", "category"}
             Treatment of a missing group, as in `as_ranking_data`: with ``"unknown"`` the row is
             ranked and counts for no group.
@@ -169,7 +169,10 @@ class Reranker(Declared, BaseEstimator):  # type: ignore[misc]
             data = as_given_ranking(y_score, owner, present | told).data
         if groups is None:
             data = with_declared(data, named, getattr(self, "by", None))
-        return self(data.ranking())
+        result = self(data.ranking())
+        if groups is None:
+            log_absent_groups(self, data)
+        return result
 
     def save(self, folder: str | Path) -> None:
         """Save the re-ranker to a folder that `equirank.load` reads."""

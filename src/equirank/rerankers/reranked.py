@@ -14,7 +14,7 @@ from ..core.frames import take_named
 from ..core.given_data import DeclaredGroups, as_empty_data, as_ranking_data, with_declared
 from ..core.inputs import as_frame, is_frame
 from ..core.keywords import ListKeywords, PairKeywords, shared_keywords
-from ..core.named_groups import stated_groups
+from ..core.named_groups import log_absent_groups, stated_groups
 from ..core.pair_explanation import PairExplanation
 from ..core.params import Check, Instance, accepted_by
 from ..core.persistence import SavedFiles
@@ -151,7 +151,9 @@ class Reranked(Ranker):
             data = replace(data, sensitive=people.sensitive)
         else:
             data = super()._prediction_data(X, y, qid, sensitive_features, unseen)
-        return with_declared(data, groups, getattr(self.reranker, "by", None))
+        data = with_declared(data, groups, getattr(self.reranker, "by", None))
+        log_absent_groups(self.reranker, data, getattr(self, "groups_", None))
+        return data
 
     def _fit(self, data: RankingData) -> None:
         self.estimator_ = clone(_as_ranker(self.estimator)).fit(data)
