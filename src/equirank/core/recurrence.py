@@ -164,12 +164,12 @@ def n_copies(data: RankingData) -> int:
     >>> n_copies(as_ranking_data(score=[3, 2, 2, 2], sensitive_features=["f", "m", "f", "m"]))
     1
     """
-    key = data.query_of_rows().astype(np.uint64)
+    key = mixed(data.query_of_rows().astype(np.uint64))
     columns = [data.y, data.cost, data.score, data.position, data.ids, *data.outcomes.values()]
     columns += [attribute.codes for attribute in data.sensitive.values()]
     for values in columns:
         if values is not None:
-            key = mixed(key + mixed(_bits(values)))
+            key = mixed(key + _bits(values))
     if data.X is not None:
         _, at, count = np.unique(key, return_inverse=True, return_counts=True)
         several = np.flatnonzero(count[at] > 1)
@@ -177,7 +177,8 @@ def n_copies(data: RankingData) -> int:
         rows = rows if isinstance(rows, np.ndarray) else rows.toarray()
         bits = np.fromiter((hash(row.tobytes()) for row in rows), np.int64, len(rows))
         key[several] = mixed(key[several] + mixed(bits.view(np.uint64)))
-    return data.n_rows - len(np.unique(key))
+    key.sort()
+    return int((key[1:] == key[:-1]).sum())
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
