@@ -106,7 +106,10 @@ def errors_in_one_line() -> Iterator[None]:
             _fail("not enough memory for this file")
         except EOFError as error:  # typer ends with the code of a gate that holds
             raise RuntimeError(f"EOFError: {error}") from error
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, SystemError) as error:
+            if isinstance(error, SystemError) and not _INTERRUPTS:
+                raise
+            # Compiled code that an interrupt meets ends with a SystemError.
             tell("equirank: interrupted")
             raise typer.Exit(INTERRUPTED) from None
     said: set[str] = set()
