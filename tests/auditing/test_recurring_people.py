@@ -252,3 +252,15 @@ def test_a_remedy_promises_nothing_if_people_of_other_lists_recur():
     found = remedy(columns, target, **ways, calibration=other | {"id": other["id"] + 1000})
     assert note not in found.notes
     assert not np.isnan(found.before.low)
+
+
+@pytest.mark.parametrize("audited", [of_rows, of_sums])
+def test_corrected_estimates_of_people_who_recur_have_no_interval(audited):
+    columns = lists()
+    hidden = np.random.default_rng(0).random(len(columns["sex"])) < 0.15
+    columns["sex"] = np.where(hidden, None, columns["sex"])
+    table = audited(columns).tables["labels"]
+    bounds, corrected = (table["answer"] == answer for answer in ("bounds", "corrected"))
+    assert not np.isnan(table["low"][bounds]).any()
+    assert not np.isnan(table["value"][corrected]).all()
+    assert np.isnan([table["low"][corrected], table["high"][corrected]]).all()

@@ -124,7 +124,9 @@ def _why_untested(plan: Plan, second: Plan | None) -> str:
 
 
 #: Tables whose intervals and p-values assume that everybody appears once, and their columns.
-TESTED_TABLES = ("groups", "selection", "decisions", "profile", "pairwise", "prefix_shares")
+TESTED_TABLES = {
+    *("groups", "selection", "decisions", "profile", "pairwise", "prefix_shares", "labels"),
+}
 TESTED_COLUMNS = {
     *("low", "high", "ratio_low", "ratio_high", "band_low", "band_high", "p_value", "z", "z_p"),
     *("exact_p", "mid_p", "mh_test", "mh_p", "breslow_day_p", "fisher"),
@@ -135,8 +137,11 @@ def _without_tests(name: str, table: Table) -> Table:
     """Return a table without the tests and intervals that need no draws."""
     if name not in TESTED_TABLES:
         return table
+    tested: Any = True
+    if name == "labels":  # bounds over all labels are no intervals
+        tested = table["answer"] != "bounds"
     columns = {
-        column: np.full(len(values), np.nan) if column in TESTED_COLUMNS else values
+        column: np.where(tested, np.nan, values) if column in TESTED_COLUMNS else values
         for column, values in table.columns.items()
     }
     return Table(columns, table.backend)

@@ -116,14 +116,10 @@ def unpaired_blocks(plan: Plan, people: People, other: Plan) -> list[list[Tested
         g, quantity, at = key
         old = others.get(key)
         claim = _first(plan, people.partitions[g], quantity, at, new, old)
-        small = (
-            ""
-            if quantity != "selected"
-            else (
-                too_small(plan, people.partitions[g], at)
-                or too_small(other, theirs.partitions[g], at)
-            )
-        )
+        small = ""
+        if quantity == "selected":
+            small = too_small(plan, people.partitions[g], at)
+            small = small or too_small(other, theirs.partitions[g], at)
         if small:
             claim = replace(claim, estimate=float("nan"), reason=small)
         if old is None or claim.reason:
