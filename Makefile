@@ -4,6 +4,8 @@ PYTHON ?= python3
 VENV ?= .venv
 JOBS ?= 2
 EXTRA ?= test
+# The tests that make test leaves to the gate; make test-all runs every one.
+SKIP ?= not gate
 DEMO ?= build/demo
 SECONDS ?= 60
 BIN := $(VENV)/bin
@@ -11,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHES := $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio browser quick test test-bare test-lowest lint types contract docs generate fuzz package check bench clean
+.PHONY: help demo studio browser quick test test-all test-bare test-lowest lint types contract docs generate fuzz package check bench clean
 
 # pytest keeps the tests as bytecode; without it each process prepares all of them anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -63,19 +65,22 @@ browser:  ## say how to get the Chromium that the tests of the page look for
 
 quick: $(VENV)/.stamp-test  ## run the tests that are not slow, in under a minute
 	@echo ">> testing on $(JOBS) processes, without the slow tests and the docstrings"
-	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow" tests $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not slow and not gate" tests $(ARGS)
 
 test: $(VENV)/.stamp-$(EXTRA)  ## run the tests and the examples in the docstrings
 	@echo ">> testing on $(JOBS) processes"
-	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "$(SKIP)" $(ARGS)
+
+test-all:  ## run every test, with torch and all boosting libraries: what the gate runs
+	@$(MAKE) --no-print-directory test EXTRA=test-all SKIP=
 
 test-bare:  ## run the tests without any extra of the library, in build/bare
-	@$(MAKE) --no-print-directory test EXTRA=test-bare VENV=build/bare
+	@$(MAKE) --no-print-directory test EXTRA=test-bare SKIP= VENV=build/bare
 
 test-lowest:  ## run the tests with the lowest versions that pyproject.toml allows, in build/lowest
 	@mkdir -p build
 	@$(PYTHON) .ci/lowest.py > build/lowest.txt
-	@$(MAKE) --no-print-directory test VENV=build/lowest LOWEST="-c build/lowest.txt"
+	@$(MAKE) --no-print-directory test EXTRA=test-all SKIP= VENV=build/lowest LOWEST="-c build/lowest.txt"
 
 lint: $(VENV)/.stamp-lint  ## check style and formatting
 	@echo ">> checking style"
@@ -105,7 +110,7 @@ generate: $(VENV)/.stamp-test  ## write what follows from the classes: metric fu
 	@$(BIN)/python docs/_ext/metric_stubs.py
 	@$(BIN)/python docs/_ext/reranker_chooser.py
 
-fuzz: $(VENV)/.stamp-test  ## attack readers, models, re-rankers and metrics for SECONDS=60
+fuzz: $(VENV)/.stamp-test-all  ## attack readers, models, re-rankers and metrics for SECONDS=60
 	@echo ">> attacking for $(SECONDS) seconds; a fault is written to tests/fuzz_cases"
 	@$(BIN)/python -m fuzz --seconds $(SECONDS) --jobs $(JOBS) --summary build/fuzz.json $(ARGS)
 
@@ -115,7 +120,7 @@ package: $(VENV)/.stamp-release  ## build what a release publishes, in build/dis
 	@$(BIN)/python -m build --no-isolation --outdir build/dist . > build/package.log 2>&1 || { cat build/package.log; exit 1; }
 	@$(BIN)/python -m twine check --strict build/dist/*
 
-check: lint types contract test docs package  ## all that a change must pass
+check: lint types contract test-all docs package  ## all that a change must pass
 
 bench: $(VENV)/.stamp-bench  ## run benchmarks/*.py and list their ratios
 	@mkdir -p build/bench

@@ -1,6 +1,6 @@
 """Write the lowest versions that pyproject.toml allows, as constraints for pip.
 
-``make test-lowest`` installs them. They cover the base and the extra ``test`` with all it names.
+``make test-lowest`` installs them. They cover the base and the extra ``test-all`` with all it names.
 A package that constraints.txt pins keeps that version.
 """
 
@@ -30,7 +30,7 @@ def lower_bounds(requirements: list[str]) -> dict[str, str]:
     return found
 
 
-lowest = lower_bounds(PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test"])
+lowest = lower_bounds(PROJECT["dependencies"] + PROJECT["optional-dependencies"]["test-all"])
 for name, version in sorted(lowest.items()):
     if name not in PINNED:
         sys.stdout.write(f"{name}=={version}\n")

@@ -33,7 +33,7 @@ EXTRAS = {
 #: Extras that are asked for by name, and not part of all.
 BY_NAME = {"gpu": {"cupy-cuda12x"}, "mlflow": {"mlflow-skinny"}, "trec": {"ir-measures", "ranx"}}
 BY_NAME["spark"] = {"pandas", "pyarrow", "pyspark"}
-DEVELOPMENT = {"test", "test-bare", "lint", "docs", "release", "bench"}
+DEVELOPMENT = {"test", "test-all", "test-bare", "lint", "docs", "release", "bench"}
 HEAVY = {
     *(
         "torch",
