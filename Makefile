@@ -30,14 +30,15 @@ $(VENV)/.stamp-venv:
 
 # .stamp-base is the library alone; .stamp-test, .stamp-lint and so on add the extra of that name.
 # A stamp is older than pyproject.toml exactly when the dependencies may have changed.
+# Python compiles what it imports; to compile everything would take a minute and 170 MB more.
 $(VENV)/.stamp-base: $(VENV)/.stamp-venv pyproject.toml constraints.txt
 	@echo ">> installing equirank into $(VENV)"
-	@$(PIP) install -qq -c constraints.txt -e .
+	@$(PIP) install -qq --no-compile -c constraints.txt -e .
 	@touch $@
 
 $(VENV)/.stamp-%: $(VENV)/.stamp-venv pyproject.toml constraints.txt
 	@echo ">> installing equirank and its extra '$*' into $(VENV)"
-	@$(PIP) install -qq -c constraints.txt $(LOWEST) -e ".[$*]"
+	@$(PIP) install -qq --no-compile -c constraints.txt $(LOWEST) -e ".[$*]"
 	@touch $@
 
 demo: $(VENV)/.stamp-report  ## audit a ranking of job applicants and say where the report is

@@ -1,7 +1,7 @@
 """What holds for all tests: one thread per process, examples of properties, missing packages.
 
 A test or an example of a docstring that needs an optional package is skipped if the package is not
-installed.
+installed. All those tests are one line at the end of a run, which names the target that has them.
 """
 
 import doctest
@@ -48,9 +48,11 @@ def installed(name):
 
 # Looked up once: a test may hide a package, and its failures must not become skips.
 MISSING = {name for name in OPTIONAL if not installed(name)}
+#: The one line of all tests that are skipped for lack of a package.
+LINE = f"make test-all installs {', '.join(sorted(MISSING))} and runs these tests too"
 MESSAGE = re.compile(
-    r"No module named '(\w+)"
-    r"|(\w+)[\w.]* is not installed; it comes with"
+    r"(?:No module named|could not import) '(\w+)"
+    r"|(\w+)[\w.]* is not installed"
     r"|(pyarrow), and none is installed"
 )
 
@@ -67,21 +69,20 @@ def message_of(error):
     return str(error)
 
 
-def skip_if_missing(report, message, line=None):
-    """Turn a failed report into a skip if the message names a package that is not installed."""
+def skip_if_missing(report, message):
+    """Skip what failed, or word what was skipped, for lack of a package that is not installed."""
     names = ["".join(groups) for groups in MESSAGE.findall(message)]
-    name = next((name for name in names if name in MISSING), None)
-    if name is not None:
+    if any(name in MISSING for name in names):
         report.outcome = "skipped"
-        report.longrepr = (str(report.fspath), line, f"Skipped: {name} is not installed")
+        report.longrepr = (__file__, None, f"Skipped: {LINE}")
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     """Skip a test that ends for lack of a package."""
     report = yield
-    if report.failed and MISSING:
-        skip_if_missing(report, message_of(call.excinfo.value), item.location[1])
+    if MISSING and call.excinfo and not report.passed:
+        skip_if_missing(report, message_of(call.excinfo.value))
     return report
 
 
@@ -89,8 +90,8 @@ def pytest_runtest_makereport(item, call):
 def pytest_make_collect_report(collector):
     """Skip a module that cannot be imported for lack of a package."""
     report = yield
-    if report.failed and MISSING:
-        skip_if_missing(report, report.longreprtext)
+    if MISSING and not report.passed:
+        skip_if_missing(report, str(report.longrepr))
     return report
 
 
