@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from waiting import LIMIT
 
 from equirank import DataError, FormatError, audit_sums, list_sums
 from equirank.core import persistence, sums_files
@@ -282,7 +283,7 @@ def test_two_writers_in_lockstep_do_not_mix_their_files(tmp_path, monkeypatch):
     write, together = sums_files._write_table, threading.Barrier(2)
 
     def in_lockstep(path, columns):
-        together.wait(timeout=30)
+        together.wait(timeout=LIMIT)
         write(path, columns)
 
     def save(sums):
