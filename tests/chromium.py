@@ -83,6 +83,7 @@ def opened(browser, **options):
         SEEN.extend(seen(context))
         raise
     finally:
+        asyncio._set_running_loop(LOOP[0])  # the end of a module may be that of another test
         del OPEN[context]
         context.close()
 
@@ -126,7 +127,7 @@ def seen(context):
         at = sum(path.name.startswith(test) for path in FAILURES.iterdir())
         picture = FAILURES / f"{test[-150:]}_{at}.png"
         try:
-            page.screenshot(path=picture, timeout=30_000)
+            page.screenshot(path=picture, timeout=LIMIT * 100)  # a tenth of it: it failed already
         except playwright.Error as error:  # a page that is closed or hangs
             picture = f"none: {error}"
         yield "\n".join([f"address: {page.url}", f"picture: {picture}", *OPEN[context][-50:]])

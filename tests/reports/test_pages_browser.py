@@ -68,9 +68,14 @@ def reproduction():
     )
 
 
+#: Two attributes, one of them crossed; the audit has three.
+TWO = {
+    "sex": ["f", "m"],
+    "sex x age": [f"{sex} & {age}" for sex in "fm" for age in ("under 35", "older")],
+}
 PAGES = {
     "audit": lambda: audit_page.render(sample_audit(against=False)),
-    "re-ranking": lambda: audit_page.render(sample_audit()),
+    "re-ranking": lambda: audit_page.render(sample_audit(TWO)),
     "comparison": compared,
     "remedies": found_remedies,
     "alternatives": alternatives,
