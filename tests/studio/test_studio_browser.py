@@ -156,6 +156,7 @@ def test_every_screen_prints(walked):
 def fits(page, width):
     """Wait until nothing is wider than that: a chart is drawn anew after its window changed."""
     page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+    painted(page)
 
 
 @contextlib.contextmanager
@@ -384,6 +385,21 @@ def until_undone(tab, wanted):
     tab.page.wait_for_function(UNDONE, arg=wanted)
 
 
+#: Store a setting when the test calls ``rested``, and not after 250 ms without a key.
+RESTED = """() => {
+    const { setTimeout: start, clearTimeout: clear } = window;
+    const held = new Map();
+    let last = 0;
+    window.setTimeout = (work, ...given) => {
+        if (work.name !== "store") return start(work, ...given);
+        held.set(--last, work);
+        return last;
+    };
+    window.clearTimeout = (timer) => (timer < 0 ? held.delete(timer) : clear(timer));
+    window.rested = () => [...held.values()].map((work) => work()).length;
+}"""
+
+
 def test_a_key_held_down_is_one_entry_of_undo_and_no_conflict(browser, studio):
     with tab_of(browser, studio) as tab:
         page = tab.page
@@ -392,8 +408,10 @@ def test_a_key_held_down_is_one_entry_of_undo_and_no_conflict(browser, studio):
         handle = slider(tab)
         first, before = float(handle.input_value()), undone(tab)
         handle.focus()
+        page.evaluate(RESTED)
         for _ in range(12):
             page.keyboard.press("ArrowRight")
+        assert page.evaluate("rested()") == 1
         until_undone(tab, before + 1)
         expect(page.locator('[data-place="remedy"] .problem')).to_have_count(0)
         assert float(handle.input_value()) > first + 5
