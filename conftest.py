@@ -15,6 +15,9 @@ import pytest
 import typer.testing
 from hypothesis import HealthCheck, settings
 
+# What failed tests saw and said: the pages of a browser, and commands (tests/*.py).
+pytest_plugins = ("waiting", "chromium")
+
 # Each core has a test process, so other threads wait; by default those of OpenMP do so in a loop.
 # A test of several threads asks for them. Read when a library is loaded, also by child processes.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")

@@ -29,6 +29,13 @@ WANTED = {
     "RankBoost": {"api/equirank.rankers.RankBoost", "boosting"},
     "NDCG": {"metrics/ndcg"},
 }
+#: Milliseconds after which something hangs; nothing depends on how fast a machine is.
+LIMIT = 300_000
+#: A search has listed all it found.
+FINISHED = """() => /finished|did not match/.test(
+    document.querySelector("#search-results .search-summary")?.textContent)"""
+#: What has been painted is on the screen after two frames.
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 #: Width in pixels of a narrow phone; a page must not scroll sideways on it as a whole.
 NARROW = 390
 #: Return the width of a page, and its first element that is too wide and not inside a scroller.
@@ -60,8 +67,19 @@ class Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def browsing(folder: str) -> Iterator[tuple[Any, str]]:
-    """Yield a page of a browser and the address of a server of the folder."""
+def serving(folder: str) -> Iterator[str]:
+    """Yield the address of a server of the folder."""
+    with Server(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+
+
+@contextmanager
+def browsing() -> Iterator[Any]:
+    """Yield a page of a browser."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:
@@ -71,29 +89,28 @@ def browsing(folder: str) -> Iterator[tuple[Any, str]]:
     )
     if not place:
         raise LookupError("no Chromium on PATH, and EQUIRANK_CHROMIUM names none")
-    with (
-        Server(("127.0.0.1", 0), partial(Quiet, directory=folder)) as server,
-        sync_playwright() as play,
-    ):
-        Thread(target=server.serve_forever, daemon=True).start()
-        browser = play.chromium.launch(executable_path=place, args=["--no-sandbox"])
-        yield browser.new_page(), f"http://127.0.0.1:{server.server_address[1]}"
+    with sync_playwright() as play:
+        browser = play.chromium.launch(
+            executable_path=place, args=["--no-sandbox", "--disable-gpu"], timeout=LIMIT
+        )
+        page = browser.new_page()
+        page.set_default_timeout(LIMIT)
+        yield page
         browser.close()
-        server.shutdown()
 
 
 def wrong_searches(page: Any, base: str) -> Iterator[str]:
     """Yield one line for each word whose first page is not the right one."""
     for word, right in WANTED.items():
         page.goto(f"{base}/search.html?q={word}")
-        page.wait_for_selector("#search-results ul.search li a", timeout=60_000)
-        page.wait_for_timeout(500)
+        page.wait_for_function(FINISHED)
         links = page.eval_on_selector_all(
             "#search-results ul.search > li > a", "all => all.map(a => a.getAttribute('href'))"
         )
         found = [link.split(".html")[0] for link in links[:3]]
-        if found[0] not in right:
-            yield f"a search for {word!r} finds {', '.join(found)} first, not {sorted(right)}"
+        if not right & set(found[:1]):
+            first = ", ".join(found) or "nothing"
+            yield f"a search for {word!r} finds {first} first, not {sorted(right)}"
 
 
 def wide_pages(page: Any, base: str, folder: str) -> Iterator[str]:
@@ -102,6 +119,7 @@ def wide_pages(page: Any, base: str, folder: str) -> Iterator[str]:
     for path in sorted(Path(folder).rglob("*.html")):
         name = path.relative_to(folder).as_posix()
         page.goto(f"{base}/{name}", wait_until="load")
+        page.evaluate(FRAMES)
         width, element = page.evaluate(WIDTH)
         if width > NARROW:
             yield f"{name} is {width} pixels wide on a screen of {NARROW}: {element}"
@@ -110,7 +128,7 @@ def wide_pages(page: Any, base: str, folder: str) -> Iterator[str]:
 if __name__ == "__main__":
     folder = sys.argv[1]
     try:
-        with browsing(folder) as (page, base):
+        with serving(folder) as base, browsing() as page:
             found = [*wrong_searches(page, base), *wide_pages(page, base, folder)]
     except LookupError as reason:
         sys.stdout.write(f">> searches and widths of pages are not checked: {reason}\n")

@@ -13,17 +13,17 @@ def data(n_queries=30):
     return make_ranking(n_queries=n_queries, n_items=8, feature_bias=1.0, random_state=0)
 
 
-def families(pause=0.0):
+def families():
     return {
-        "weights": Family(Weights(pause), {"noise": {"low": 0.0, "high": 0.5}}),
-        "path": Family(Weights(pause), path={"noise": [0.0, 0.1, 0.2]}),
+        "weights": Family(Weights(), {"noise": {"low": 0.0, "high": 0.5}}),
+        "path": Family(Weights(), path={"noise": [0.0, 0.1, 0.2]}),
         "broken": Family(Failing(), weight=0.2),
     }
 
 
-def search(store=None, pause=0.0, **options):
+def search(store=None, **options):
     options = {"n_trials": 12, "steered": 2, "store": store} | options
-    return search_alternatives(families(pause), data(), METRICS, RULE, **options)
+    return search_alternatives(families(), data(), METRICS, RULE, **options)
 
 
 def document(result):

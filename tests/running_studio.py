@@ -5,6 +5,8 @@ import json
 import threading
 from contextlib import contextmanager
 
+from waiting import LIMIT, ended
+
 from equirank.studio.server import Studio
 
 
@@ -27,7 +29,7 @@ class Running:
 
     def ask(self, method, path, body=None, token="", headers=None, host=None):
         """Return status, headers (a message) and bytes; token "" is that of the first tab."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT)
         try:
             connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
             for each in [self.host] if host is None else host:
@@ -70,12 +72,11 @@ def running_studio(**options):
     ready = threading.Event()
     thread = threading.Thread(target=studio.run, args=(ready.set,), daemon=True)
     thread.start()
-    assert ready.wait(30)
+    assert ready.wait(LIMIT)
     running = Running(studio, said)
     running.thread = thread
     try:
         yield running
     finally:
         studio.stop()
-        thread.join(30)
-        assert not thread.is_alive()
+        ended(thread)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from sklearn import config_context
+from waiting import LIMIT
 
 from equirank import Ranker
 from equirank.core.registry import metric_names, public_classes
@@ -128,7 +129,7 @@ def shell(tmp_path):
             text=True,
             env=environment,
             cwd=tmp_path,
-            timeout=120,
+            timeout=LIMIT,
         )
 
     return run

@@ -167,13 +167,13 @@ def test_a_worker_that_dies_or_hangs_is_a_fault_and_the_run_goes_on(tmp_path, ca
         "--only",
         "planted",
         "--seconds",
-        "100",
+        "1000",
         "--faults",
         "3",
         "--seed",
         "0",
         "--limit",
-        "1",
+        "10",
     ]
     assert main([*options, "--cases", str(found), "--summary", str(summary)]) == 1
     kinds = {json.loads(path.read_text())["fault"]["kind"] for path in found.iterdir()}

@@ -138,3 +138,16 @@ def test_no_file_names_a_place_on_some_machine():
         for match in place.finditer(path.read_bytes())
     ]
     assert not found
+
+
+def test_tests_wait_for_states_with_the_one_limit():
+    """A limit or a pause of some seconds is too short on a machine that is busy."""
+    short = re.compile(r"(timeout=|\.(wait|join|result)\()\d|wait_for_timeout\(|sleep\([1-9]")
+    found = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for folder in ("tests", ".ci")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if short.search(line)
+    ]
+    assert found == []

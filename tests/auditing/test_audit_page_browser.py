@@ -3,18 +3,17 @@
 import csv
 import io
 import json
+from contextlib import ExitStack
 
 import pytest
-from chromium import launched, needs_chromium
+from chromium import drawn, heard, needs_chromium, new_page, opened, painted
 from sample_audit import HOSTILE, sample_audit
 
 pytestmark = needs_chromium
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with launched() as browser:
-        yield browser
+#: Without idle time only the charts in sight are drawn.
+IN_SIGHT = "window.requestIdleCallback = () => 0"
 
 
 @pytest.fixture(scope="module")
@@ -31,35 +30,32 @@ def file(result, tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser):
+def visit(browser):
     """Open a file; afterwards there was no error and no request but the file itself."""
-    contexts, asked, said = [], [], []
+    told = []
+    with ExitStack() as contexts:
 
-    def visit(path, before="", unfolded=True, **options):
-        context = browser.new_context(accept_downloads=True, **options)
-        context.add_init_script(before)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("request", lambda request: asked.append(request.url))
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(path.as_uri())
-        page.wait_for_selector("html[data-ready]")
-        if unfolded:
-            page.click("#rest > summary")
-        return page
+        def visit(path, before=IN_SIGHT, unfolded=True, **options):
+            context = contexts.enter_context(opened(browser, **options))
+            context.add_init_script(before)
+            told.append(heard(context))
+            page = new_page(context)
+            page.goto(path.as_uri())
+            page.wait_for_selector("html[data-ready]")
+            if unfolded:
+                page.click("#rest > summary")
+            return painted(page) if before else drawn(page)
 
-    yield visit
-    for context in contexts:
-        context.close()
-    assert said == []
-    assert all(url.startswith(("file:", "blob:")) for url in asked)
-    assert len([url for url in asked if url.startswith("file:")]) == len(contexts)
+        yield visit
+    for said, asked in told:
+        assert said == []
+        assert all(url.startswith(("file:", "blob:")) for url in asked)
+        assert len([url for url in asked if url.startswith("file:")]) == 1
 
 
 def listed(page):
     """The first cells of the drill-down of the open panel."""
-    return page.locator(".panel.open .drill tbody th").all_inner_texts()
+    return painted(page).locator(".panel.open .drill tbody th").all_inner_texts()
 
 
 def downloaded(page, button):
@@ -69,9 +65,8 @@ def downloaded(page, button):
         return caught.value.suggested_filename, file.read()
 
 
-def test_every_chart_is_drawn_and_described(opened, file):
-    page = opened(file)
-    page.wait_for_selector("html[data-drawn=all]", state="attached")
+def test_every_chart_is_drawn_and_described(visit, file):
+    page = visit(file, before="")
     plots = page.locator(".plot").count()
     assert plots == 21
     assert page.locator(".plot svg").count() == plots
@@ -86,20 +81,16 @@ def test_every_chart_is_drawn_and_described(opened, file):
     assert all(0.3 < width < 1 for width in widths)
 
 
-def test_names_with_line_separators_are_drawn(opened, tmp_path):
+def test_names_with_line_separators_are_drawn(visit, tmp_path):
     names = ["first\u2028second", "first second", "para\u2029graph", r"a \u2028 b"]
     sample_audit({"sex": names}, n_queries=3).to_html(tmp_path / "lines.html")
-    page = opened(tmp_path / "lines.html")
-    page.wait_for_selector("html[data-drawn=all]", state="attached")
+    page = visit(tmp_path / "lines.html", before="")
     assert page.locator(".plot svg").count() == page.locator(".plot").count() > 5
     texts = page.locator(".plot svg text").evaluate_all("all => all.map(s => s.textContent)")
     assert {r"first\u2028second", "first second", r"para\u2029graph"} <= set(texts)
 
 
 def test_failing_chart_leaves_others_alone(browser, file, tmp_path):
-    page = browser.new_page()
-    errors = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
     text = file.read_text(encoding="utf-8")
     head, mark, rest = text.partition('id="drawings">')
     drawings, end, rest = rest.partition("</script>")
@@ -111,17 +102,20 @@ def test_failing_chart_leaves_others_alone(browser, file, tmp_path):
     del changed["charts"][missing]
     broken = tmp_path / "broken.html"
     broken.write_text(head + mark + json.dumps(changed) + end + rest, encoding="utf-8")
-    page.goto(broken.as_uri())
-    page.wait_for_selector("html[data-drawn=all]", state="attached", timeout=10_000)
-    for key in (unreadable, missing):
-        assert "could not be drawn" in page.text_content(f'.plot[data-chart="{key}"]')
-    assert page.locator(".plot svg").count() == len(others)
+    errors = []
+    with opened(browser) as context:
+        context.on("weberror", lambda error: errors.append(str(error.error)))
+        page = new_page(context)
+        page.goto(broken.as_uri())
+        drawn(page)
+        for key in (unreadable, missing):
+            assert "could not be drawn" in page.text_content(f'.plot[data-chart="{key}"]')
+        assert page.locator(".plot svg").count() == len(others)
     assert errors == []
-    page.close()
 
 
-def test_everything_but_the_findings_is_folded(opened, file):
-    page = opened(file, unfolded=False)
+def test_everything_but_the_findings_is_folded(visit, file):
+    page = visit(file, unfolded=False)
     assert page.locator(".verdict li").first.is_visible()
     assert not page.locator("#panel-0").is_visible()
     page.click("nav a[href='#methods']")
@@ -129,8 +123,8 @@ def test_everything_but_the_findings_is_folded(opened, file):
     assert page.locator("#methods").is_visible()
 
 
-def test_search_and_sort(opened, file):
-    page = opened(file)
+def test_search_and_sort(visit, file):
+    page = visit(file)
     assert listed(page)[:3] == ["V000", "V001", "V002"]
     assert len(listed(page)) == 500
     page.fill(".panel.open input[type=search]", "v01")
@@ -149,8 +143,8 @@ def test_search_and_sort(opened, file):
     assert listed(page) == []
 
 
-def test_downloads_are_valid(opened, file, result):
-    page = opened(file)
+def test_downloads_are_valid(visit, file, result):
+    page = visit(file)
     name, text = downloaded(page, "[data-json]")
     assert name == "audit.json"
     assert json.loads(text) == json.loads(result.to_json())
@@ -171,8 +165,8 @@ def test_downloads_are_valid(opened, file, result):
                 assert [cell.lower() for cell in cells] == [str(value).lower() for value in values]
 
 
-def test_the_keyboard_is_enough(opened, file):
-    page = opened(file)
+def test_the_keyboard_is_enough(visit, file):
+    page = visit(file)
     page.focus("[role=tab][aria-selected=true]")
     page.keyboard.press("ArrowRight")
     assert page.inner_text("[role=tab]:focus") == "age_group"
@@ -195,34 +189,33 @@ def test_the_keyboard_is_enough(opened, file):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 19, 25)"
 
 
-def test_paper_shows_all_attributes_with_their_charts(opened, file):
-    # without idle time only the charts in sight are drawn: printing must draw the others
-    idle = "window.requestIdleCallback = () => 0"
-    page = opened(file, before=idle, unfolded=False, color_scheme="dark")
-    assert page.locator(".plot svg").count() < 20
+def test_paper_shows_all_attributes_with_their_charts(visit, file):
+    page = visit(file, unfolded=False, color_scheme="dark")
+    assert page.locator(".plot svg").count() < 20  # printing must draw the others
     page.pdf(format="A4")
-    assert page.locator(".plot svg").count() == 21
+    page.wait_for_function("document.querySelectorAll('.plot svg').length === 21")
     assert page.locator(".drill tbody tr").count() == 2 * 500
     page.emulate_media(media="print")
+    painted(page)
     assert all(page.locator(f"#panel-{i}").is_visible() for i in range(2))
     assert not page.locator("nav").is_visible()
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
-def test_hostile_names_are_text_and_keep_the_layout(opened, tmp_path):
+def test_hostile_names_are_text_and_keep_the_layout(visit, tmp_path):
     names = list(HOSTILE.values())
     audited = sample_audit({HOSTILE["script"]: names, HOSTILE["long"]: names[3:]}, n_queries=2)
     audited.facts["title"] = HOSTILE["quotes"]
     path = tmp_path / "hostile.html"
     audited.to_html(path)
-    page = opened(path, viewport={"width": 390, "height": 800})
-    page.wait_for_selector("html[data-drawn=all]", state="attached")
+    page = visit(path, before="", viewport={"width": 390, "height": 800})
     assert page.evaluate("window.hacked") is None
     assert page.inner_text("h1") == HOSTILE["quotes"]
     shown = page.locator("#panel-0 .groups tbody th .name").all_inner_texts()
     assert shown[:2] == names[:2]
     assert page.evaluate("document.documentElement.scrollWidth") == 390
     page.click("#tab-1")
+    painted(page)
     assert HOSTILE["long"] in page.text_content("#panel-1 h2")
     assert page.locator("#panel-1 h2").bounding_box()["height"] < 80
     _, text = downloaded(page, "[data-csv=groups]")

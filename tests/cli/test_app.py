@@ -8,6 +8,7 @@ import sys
 
 import pytest
 from typer.testing import CliRunner
+from waiting import LIMIT
 
 import equirank
 from equirank.cli.app import app
@@ -20,7 +21,7 @@ def run(*words, **environment):
         [*START, *words],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT,
         env=os.environ | environment,
     )
 
@@ -63,7 +64,7 @@ def test_help_imports_nothing_heavy():
         "print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=LIMIT
     )
     loaded = set(json.loads(done.stderr.splitlines()[-1]))
     assert not loaded & {"numpy", "scipy", "pandas", "pyarrow", "numba", "sklearn", "rich.table"}
@@ -115,7 +116,7 @@ def test_a_reader_that_goes_away_is_no_fault():
         ["sh", "-c", '"$@" metrics | head -1', "sh", *START],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT,
     )
     assert done.stdout.startswith("name")
     assert "Traceback" not in done.stderr
@@ -166,7 +167,7 @@ def shell(script, **environment):
         ["bash", "-o", "pipefail", "-c", script, "bash", *START],
         capture_output=True,
         text=True,
-        timeout=240,
+        timeout=LIMIT,
         env=os.environ | environment,
     )
 
@@ -234,13 +235,13 @@ main()
 )
 def test_a_fault_has_exit_code_70_and_says_so(error, said):
     words = [sys.executable, "-c", FAULTY.format(error=error), "metrics"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT)
     assert (done.returncode, done.stdout) == (70, "")
     (only,) = done.stderr.splitlines()
     assert said in only
     assert f"this is a fault of equirank {equirank.__version__}: please report it" in only
     asked = os.environ | {"EQUIRANK_TRACEBACK": "1"}
-    done = subprocess.run(words, capture_output=True, text=True, timeout=60, env=asked)
+    done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT, env=asked)
     assert done.returncode == 70
     assert done.stderr.startswith("Traceback")
     assert done.stderr.endswith(f"{only}\n")

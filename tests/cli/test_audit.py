@@ -6,12 +6,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from command_notes import without_notes
 from typer.testing import CliRunner
+from waiting import LIMIT
 
 from equirank import AuditResult, audit
 from equirank.auditing import audit_page as render
@@ -331,7 +331,17 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path):
     rows = [f"{i % 40},{'fm'[i % 2]},{(i * 7919) % 1000}" for i in range(60_000)]
     path = tmp_path / "people.csv"
     path.write_text("query,sex,score\n" + "\n".join(rows) + "\n")
-    program = "from equirank.cli.app import main; print('ready', flush=True); main()"
+    program = (
+        "from importlib import import_module\n"
+        "from equirank.core.environment import listening\n"
+        "told = []\n"
+        "def tell(share, words):\n"
+        "    if share > 0 and not told:\n"
+        "        told.append(share)\n"
+        "        print('at work', flush=True)\n"
+        "import_module('equirank.auditing.audit').listening = lambda call: listening(tell)\n"
+        "from equirank.cli.app import main; main()\n"
+    )
     start = [sys.executable, "-c", program, "audit", str(path)]
     page = ["--out", str(tmp_path / "report.html"), "--json", str(tmp_path / "told.json")]
     running = subprocess.Popen(
@@ -340,10 +350,9 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path):
         stderr=subprocess.PIPE,
         env=os.environ | {"EQUIRANK_PROGRESS": "0"},
     )
-    assert running.stdout.readline() == b"ready\n"
-    time.sleep(1)
+    assert running.stdout.readline() == b"at work\n"
     running.send_signal(signal.SIGINT)
-    _, said = running.communicate(timeout=300)
+    _, said = running.communicate(timeout=LIMIT)
     assert running.returncode == 130, said
     assert b"Traceback" not in said
     assert [each.name for each in tmp_path.iterdir()] == ["people.csv"]

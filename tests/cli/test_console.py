@@ -16,6 +16,7 @@ import pytest
 import typer
 from command_notes import without_notes
 from typer.testing import CliRunner
+from waiting import LIMIT
 
 from equirank.cli import console
 from equirank.cli.app import app, main
@@ -402,7 +403,7 @@ def test_an_interrupt_in_a_callback_from_c_is_raised_after_it(capfd, interruptib
     with console._noting_interrupts():
         lost()
         with pytest.raises(KeyboardInterrupt):
-            time.sleep(30)
+            time.sleep(LIMIT)
     assert capfd.readouterr() == ("", "")
     assert sys.unraisablehook is before
 
@@ -432,7 +433,7 @@ def test_what_an_interrupt_leaves_half_made_is_freed_in_silence(people, freed):
         [sys.executable, "-c", program, *map(str, words)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LIMIT,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert (done.returncode, done.stderr) == (130, "equirank: interrupted\n")
@@ -478,7 +479,7 @@ def test_a_killed_command_leaves_whole_files_and_the_next_one_sweeps(people, at,
         [sys.executable, "-c", program, *map(str, words)],
         env=os.environ | more,
         capture_output=True,
-        timeout=120,
+        timeout=LIMIT,
     )
     assert done.returncode == -9, done.stderr
     assert all(target.read_text() != "kept" for target in targets[: step - 1])

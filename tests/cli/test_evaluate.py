@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from command_notes import without_notes
 from typer.testing import CliRunner
+from waiting import LIMIT
 
 from equirank import DataError, evaluate
 from equirank.cli.app import app
@@ -439,7 +440,7 @@ def terminal(*words, **environment):
             if not piece:
                 break
             shown += piece
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=LIMIT) == 0
     os.close(parent)
     return shown.decode()
 
@@ -462,7 +463,7 @@ def test_piped_output_has_no_colours(people):
         [sys.executable, "-c", "from equirank.cli.app import main; main()", "evaluate", people],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT,
         env=os.environ | {"TERM": "xterm-256color", "FORCE_COLOR": "1"},
     )
     assert done.returncode == 0

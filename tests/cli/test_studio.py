@@ -9,6 +9,7 @@ import sys
 
 import pytest
 from typer.testing import CliRunner
+from waiting import LIMIT
 
 from equirank.cli.app import app
 
@@ -62,14 +63,14 @@ def test_the_command_serves_until_it_is_stopped():
             again = next(filter(None, found)).groups()
             assert again[0] == host
             assert again[1] != code
-            connection = http.client.HTTPConnection(host, timeout=30)
+            connection = http.client.HTTPConnection(host, timeout=LIMIT)
             connection.request("POST", "/api/enter", json.dumps({"code": again[1]}))
             token = json.loads(connection.getresponse().read())["token"]
             headers = {"Authorization": f"Bearer {token}"}
             connection.request("POST", "/api/stop", "{}", headers)
             assert connection.getresponse().read()
             connection.close()
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=LIMIT)
         finally:
             process.kill()
     assert process.returncode == 0

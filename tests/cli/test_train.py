@@ -7,12 +7,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
 from sklearn.linear_model import Ridge
 from typer.testing import CliRunner
+from waiting import LIMIT
 
 import equirank
 from equirank import query_train_test_split
@@ -591,7 +591,16 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path, tmp_path_factory):
     write(folder / "people.csv", noise)
     slow = CONFIG.replace("n_estimators = 5", "n_estimators = 2000000")
     (tmp_path / "c.toml").write_text(slow.replace("people.csv", f"{folder}/people.csv"))
-    program = "from equirank.cli.app import main; main()"
+    program = (
+        "from equirank.core.environment import listening\n"
+        "told = []\n"
+        "def tell(share, words):\n"
+        "    if words == 'boosting' and not told:\n"
+        "        told.append(words)\n"
+        "        print('at work')\n"
+        "from equirank.cli.app import main\n"
+        "with listening(tell): main()\n"
+    )
     words = ["train", str(tmp_path / "c.toml"), "--out", str(tmp_path / "m")]
     process = subprocess.Popen(
         [sys.executable, "-c", program, *words],
@@ -603,11 +612,10 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path, tmp_path_factory):
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     for line in process.stdout:
-        if line.startswith("training"):
+        if line == "at work\n":
             break
-    time.sleep(0.3)
     process.send_signal(2)
-    _, said = process.communicate(timeout=300)
+    _, said = process.communicate(timeout=LIMIT)
     assert process.returncode == 130
     assert said.endswith("equirank: interrupted\n")
     assert os.listdir(tmp_path) == ["c.toml"]

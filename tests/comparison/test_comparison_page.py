@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from chromium import launched, needs_chromium
+from chromium import drawn, heard, needs_chromium, new_page, opened, painted
 from comparison_methods import METRICS, Failing, Weights, small_data
 from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
@@ -97,19 +97,15 @@ def test_sentences(result):
 
 
 @needs_chromium
-def test_in_a_browser(result, tmp_path):
+def test_in_a_browser(browser, result, tmp_path):
     result.to_html(tmp_path / "report.html")
-    with launched() as browser:
-        for width in (1280, 390):
-            page = browser.new_page(viewport={"width": width, "height": 900})
-            said, asked = [], []
-            page.on("console", lambda message, said=said: said.append(message.text))
-            page.on("pageerror", lambda error, said=said: said.append(str(error)))
-            page.on("request", lambda request, asked=asked: asked.append(request.url))
+    for width in (1280, 390):
+        with opened(browser, viewport={"width": width, "height": 900}) as context:
+            said, asked = heard(context)
+            page = new_page(context)
             page.goto((tmp_path / "report.html").as_uri())
-            page.wait_for_selector("html[data-drawn=all]", state="attached")
-            page.click("#rest > summary")
-            assert page.locator(".plot svg").count() == 2
+            drawn(page).click("#rest > summary")
+            assert painted(page).locator(".plot svg").count() == 2
             assert page.evaluate("document.documentElement.scrollWidth") == width
             assert page.evaluate("window.hacked") is None
             assert said == []

@@ -5,11 +5,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 from comparison_methods import METRICS, Weights, slow_run, small_data, values
+from waiting import until
 
 from equirank import compare
 from equirank.comparison import cell as cells
@@ -30,14 +30,13 @@ def start_and_kill(store, n_cells, n_jobs):
             "-c",
             f"import comparison_methods as m; m.slow_run({str(store)!r}, {n_jobs})",
         ],
-        env=os.environ | {"PYTHONPATH": path},
+        env=os.environ | {"PYTHONPATH": path, "HELD": f"{store}:{n_cells}"},
     )
     try:
-        while len(finished(store)) < n_cells and child.poll() is None:
-            time.sleep(0.001)
+        until(lambda: len(finished(store)) >= n_cells or child.poll() is not None)
     finally:
         child.send_signal(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL, "it was done before it could be killed"
+    assert child.wait() == -signal.SIGKILL, "it ended by itself"
 
 
 @pytest.mark.slow
@@ -54,10 +53,10 @@ def test_killed_again_and_again_it_ends_with_the_same_table(tmp_path, monkeypatc
         "equirank.comparison.compare.run_cell",
         lambda *words: ran.append(words) or run(*words),
     )
-    continued = slow_run(store, pause=0.03)
+    continued = slow_run(store)
     assert len(ran) == 12 - len(there)
     assert {path: path.read_bytes() for path in there} == there
-    assert values(continued) == values(slow_run(None, pause=0.03))
+    assert values(continued) == values(slow_run(None))
     assert len(finished(store)) == 12
 
 
@@ -115,7 +114,7 @@ def test_one_changed_feature_is_noticed(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("harm", ["empty", "cut", "text", "number", "missing", "list", "deep"])
 def test_a_damaged_cell_is_computed_anew(tmp_path, harm):
-    first = slow_run(tmp_path, pause=0)
+    first = slow_run(tmp_path)
     path = sorted(finished(tmp_path))[3]
     whole = path.read_text()
     document = json.loads(whole)
@@ -126,7 +125,7 @@ def test_a_damaged_cell_is_computed_anew(tmp_path, harm):
     text = {"empty": "", "cut": whole[: len(whole) // 2], "text": "hello", "list": "[1]"}
     text["deep"] = "[" * 100_000
     path.write_text(text.get(harm, json.dumps(document)))
-    assert values(slow_run(tmp_path, pause=0)) == values(first)
+    assert values(slow_run(tmp_path)) == values(first)
     restored = json.loads(path.read_text())
     assert restored["cell"]["summary"] == json.loads(whole)["cell"]["summary"]
 
@@ -137,6 +136,6 @@ def test_files_left_unfinished_are_swept_when_old(tmp_path):
     for path in (old, new):
         path.write_text("half")
     os.utime(old, (0, 0))
-    slow_run(tmp_path, pause=0)
+    slow_run(tmp_path)
     assert not old.exists()
     assert new.exists()

@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+from waiting import LIMIT
 
 from equirank import MissingExtraError
 from equirank.core.environment import (
@@ -108,7 +109,7 @@ def test_importing_the_core_loads_nothing_heavy():
         "print(sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=LIMIT
     )
     assert done.stdout.strip() == "[]"
     assert done.stderr == ""
@@ -152,7 +153,7 @@ def test_threads_are_cores_of_the_process_and_at_most_those_asked_for(monkeypatc
 
 
 def test_threads_return_results_in_order_and_work_at_once():
-    both = threading.Barrier(2, timeout=30)
+    both = threading.Barrier(2, timeout=LIMIT)
 
     def work(number):
         if number < 2:

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from waiting import LIMIT
 
 from equirank import DataError, FormatError, audit_sums, list_sums
 from equirank.core import persistence, sums_files
@@ -282,7 +283,7 @@ def test_two_writers_in_lockstep_do_not_mix_their_files(tmp_path, monkeypatch):
     write, together = sums_files._write_table, threading.Barrier(2)
 
     def in_lockstep(path, columns):
-        together.wait(timeout=30)
+        together.wait(timeout=LIMIT)
         write(path, columns)
 
     def save(sums):
@@ -315,7 +316,7 @@ RACE = """
 import multiprocessing, os, sys
 from pathlib import Path
 import numpy as np
-sys.path[:0] = [os.environ["TESTS"]]
+sys.path[:0] = os.environ["TESTS"].split(os.pathsep)
 from test_sums_files import made, same
 from equirank import DataError
 from equirank.core.list_sums import ListSums
@@ -350,7 +351,8 @@ assert len(os.listdir(sys.argv[1])) == trials, os.listdir(sys.argv[1])
 
 
 def run_python(program, *words):
-    env = os.environ | {"TESTS": str(Path(__file__).parent), "OMP_NUM_THREADS": "1"}
+    folders = os.pathsep.join(map(str, Path(__file__).parents[:2]))
+    env = os.environ | {"TESTS": folders, "OMP_NUM_THREADS": "1"}
     return subprocess.run(
         [sys.executable, "-c", program, *map(str, words)], capture_output=True, text=True, env=env
     )
@@ -364,7 +366,7 @@ def test_two_processes_that_save_to_one_folder(tmp_path):
 
 KILLED = """
 import os, signal, sys
-sys.path[:0] = [os.environ["TESTS"]]
+sys.path[:0] = os.environ["TESTS"].split(os.pathsep)
 from test_sums_files import made
 from equirank.core import sums_files
 

@@ -6,6 +6,7 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from waiting import LIMIT, ended
 
 from equirank.distributed import workers
 from equirank.distributed.workers import allowed_cores, hosts_of, keep_to, share_cores, worker_cores
@@ -65,17 +66,17 @@ def test_threads_started_meanwhile_are_bound_and_all_are_free_afterwards():
     def work():
         seen.append(allowed_cores())
         started.set()
-        stop.wait(10)
+        stop.wait(LIMIT)
         seen.append(allowed_cores())
 
     with keep_to(before[:1]):
         assert allowed_cores() == before[:1]
         thread = threading.Thread(target=work)
         thread.start()
-        started.wait(10)
+        assert started.wait(LIMIT)
     assert allowed_cores() == before
     stop.set()
-    thread.join()
+    ended(thread)
     assert seen == [before[:1], before]
 
 

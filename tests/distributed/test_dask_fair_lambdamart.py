@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
+from waiting import LIMIT
 
 import equirank
 from equirank import DataError, as_ranking_data
@@ -198,7 +199,7 @@ def test_an_error_on_one_worker_ends_training_on_all(client):
     frame.loc[frame.index[-1], "x0"] = np.inf
     with pytest.raises(DataError, match="X must hold finite numbers"):
         DaskFairLambdaMART(client=client, **SMALL).fit(parted(frame), sensitive="sex", **COLUMNS)
-    assert client.submit(sum, [1, 2]).result(timeout=30) == 3
+    assert client.submit(sum, [1, 2]).result(timeout=LIMIT) == 3
 
 
 def test_without_a_client_it_says_how_to_start_one(monkeypatch):

@@ -3,6 +3,8 @@
 import socket
 import threading
 
+from waiting import ended
+
 from equirank.distributed.workers import break_connections, free_ports, host_of, network_params
 
 
@@ -31,7 +33,6 @@ def test_a_machine_that_waits_for_its_partner_is_freed():
             assert break_connections([port + 1]) == 0
             assert thread.is_alive()
             assert break_connections([port]) == 2  # both ends are of this process
-            thread.join(timeout=10)
-            assert not thread.is_alive()
+            ended(thread)
             assert far.fileno() >= 0
     assert len(found) == 1

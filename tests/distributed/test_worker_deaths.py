@@ -15,6 +15,7 @@ import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
+from waiting import LIMIT
 
 from equirank.distributed import DaskFairLambdaMART, dask_audit, dask_evaluate
 
@@ -51,8 +52,8 @@ class Clusters:
 
     def close(self):
         if self.client is not None:
-            self.client.close(timeout=5)
-            self.cluster.close(timeout=10)
+            self.client.close(timeout=LIMIT)
+            self.cluster.close(timeout=LIMIT)
             self.cluster = self.client = None
 
 
@@ -182,9 +183,9 @@ def ended(call, client):
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(call, client)
         try:
-            return future.result(300)
+            return future.result(LIMIT)
         except RuntimeError as error:
             return error
         finally:
             if not future.done():
-                client.close(timeout=5)
+                client.close(timeout=LIMIT)

@@ -6,6 +6,7 @@ from concurrent.futures import wait
 from types import SimpleNamespace
 
 import pytest
+from waiting import LIMIT, ended
 
 from equirank.engines import dask_tasks as workers
 
@@ -31,7 +32,7 @@ class Cluster:
 
     def nthreads(self):
         self.n_checks += 1
-        assert self.n_checks < 500  # a call that should have ended
+        assert self.n_checks < LIMIT / 0.02  # a call that should have ended
         self.plan.get(self.n_checks, list)()
         return dict(self.present)
 
@@ -51,7 +52,7 @@ def cluster(monkeypatch):
     monkeypatch.setattr(workers, "wait", cluster.wait)
     yield cluster
     cluster.loop.asyncio_loop.call_soon_threadsafe(cluster.loop.asyncio_loop.stop)
-    cluster.thread.join(10)
+    ended(cluster.thread)
     cluster.loop.asyncio_loop.close()
 
 

@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from concurrent.futures import BrokenExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,8 @@ import joblib
 import numpy as np
 import pytest
 from alternative_methods import METRICS, RULE, data, document, families, search
-from comparison_methods import Failing, Weights
+from comparison_methods import Failing, Weights, lines
+from waiting import until
 
 from equirank import DataError, evaluate
 from equirank.core.evaluate import evaluate as core_evaluate
@@ -182,19 +182,17 @@ def test_measured_candidates_are_not_fitted_again(tmp_path, monkeypatch):
 @pytest.mark.skipif(os.name != "posix", reason="needs signal 9")
 def test_a_killed_search_ends_with_the_same_record(tmp_path, result):
     path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
-    words = f"import alternative_methods as m; m.search({str(tmp_path)!r}, pause=0.03)"
+    words = f"import alternative_methods as m; m.search({str(tmp_path)!r})"
     child = subprocess.Popen(
-        [sys.executable, "-c", words], env=os.environ | {"PYTHONPATH": path}
-    )  # fmt: skip
+        [sys.executable, "-c", words],
+        env=os.environ | {"PYTHONPATH": path, "HELD": f"{tmp_path}:6"},
+    )
     record = tmp_path / NAME
-    while child.poll() is None:
-        if record.exists() and record.read_bytes().count(b"\n") >= 6:
-            break
-        time.sleep(0.001)
+    until(lambda: lines(tmp_path) >= 6 or child.poll() is not None)
     child.send_signal(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL, "it was done before it could be killed"
+    assert child.wait() == -signal.SIGKILL, "it ended by itself"
     before = record.read_bytes()
-    found = search(tmp_path, pause=0.03)
+    found = search(tmp_path)
     assert record.read_bytes().startswith(before)
     for mine, other in zip(found.candidates, result.candidates, strict=True):
         assert (mine["name"], mine["values"]) == (other["name"], other["values"])

@@ -5,7 +5,7 @@ import re
 
 import pytest
 from alternative_methods import METRICS, RULE, data
-from chromium import launched, needs_chromium
+from chromium import drawn, heard, needs_chromium, new_page, opened, painted
 from comparison_methods import Failing, Weights
 
 from equirank.search import Family, search_alternatives
@@ -47,21 +47,19 @@ def test_everything_is_on_the_page_and_in_the_files(result, tmp_path):
 
 @pytest.mark.slow
 @needs_chromium
-def test_in_a_browser(result, tmp_path):
+def test_in_a_browser(browser, result, tmp_path):
     (tmp_path / "report.html").write_text(render(result))
-    with launched() as browser:
-        for width in (1280, 390):
-            page = browser.new_page(viewport={"width": width, "height": 900})
-            said = []
-            page.on("console", lambda message, said=said: said.append(message.text))
-            page.on("pageerror", lambda error, said=said: said.append(str(error)))
+    for width in (1280, 390):
+        with opened(browser, viewport={"width": width, "height": 900}) as context:
+            said, asked = heard(context)
+            page = new_page(context)
             page.goto((tmp_path / "report.html").as_uri())
-            page.wait_for_selector("html[data-drawn=all]", state="attached")
-            page.click("#rest > summary")
-            assert page.locator(".plot svg").count() == 1
+            drawn(page).click("#rest > summary")
+            assert painted(page).locator(".plot svg").count() == 1
             assert page.evaluate("document.documentElement.scrollWidth") == width
             assert page.evaluate("window.hacked") is None
             assert said == []
-        with page.expect_download() as caught:
-            page.click("[data-csv=candidates]")
-        assert caught.value.suggested_filename == "candidates.csv"
+            assert len(asked) == 1
+            with page.expect_download() as caught:
+                page.click("[data-csv=candidates]")
+            assert caught.value.suggested_filename == "candidates.csv"

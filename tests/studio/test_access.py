@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from waiting import ended
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed")
@@ -143,8 +144,7 @@ def test_a_code_works_once_and_its_second_use_stops_the_studio():
         assert status == 200
         assert len(answer["token"]) == 64
         assert running.json("POST", "/api/enter", {"code": code}, token=None)[0] == 403
-        running.thread.join(20)
-        assert not running.thread.is_alive()
+        ended(running.thread)
         assert answer["token"] not in json.dumps(running.said)
 
 

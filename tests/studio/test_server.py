@@ -7,11 +7,11 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 from contextlib import contextmanager
 
 import pytest
 from running_studio import running_studio
+from waiting import LIMIT, until
 
 from equirank.studio.answers import Limits
 from equirank.studio.regions import visible
@@ -131,7 +131,7 @@ def audit_under_way(studio, n_boot):
     put(studio, PLAIN)
     change(studio, {"roles": {"sex": "sensitive"}, "audit": {"n_boot": n_boot}})
     body = json.dumps({"revision": state(studio)["revision"]})
-    connection = http.client.HTTPConnection("127.0.0.1", studio.port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", studio.port, timeout=LIMIT)
     headers = {"Authorization": f"Bearer {studio.token}", "Host": studio.host}
     connection.request("POST", "/api/audit", body, headers)
     answer = connection.getresponse()
@@ -148,11 +148,7 @@ def test_leaving_a_stream_ends_its_work(studio):
     worker = studio.studio._long
     with audit_under_way(studio, 100_000):
         before = worker._process.pid
-    for _ in range(200):
-        if worker._process is not None and worker._process.pid != before:
-            break
-        time.sleep(0.05)
-    assert worker._process.pid != before
+    until(lambda: worker._process is not None and worker._process.pid != before)
     assert state(studio)["file"]["rows"] == 40
 
 

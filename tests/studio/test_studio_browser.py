@@ -5,40 +5,30 @@ import contextlib
 import http.server
 import json
 import os
-import shutil
 import signal
 import sys
 import threading
-import time
 
 import pytest
+from chromium import heard, needs_chromium, new_page, opened, painted
 from running_studio import running_studio
+from waiting import ended, until
 
-from equirank.studio.answers import Limits
+from equirank import DataError
+from equirank.studio.answers import Limits, StudioError
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed")
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+# It waits until the page shows something: what is painted follows an answer.
+expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
-FOUND = os.environ.get("EQUIRANK_CHROMIUM") or next(filter(None, map(shutil.which, BROWSERS)), None)
-pytestmark = pytest.mark.skipif(
-    FOUND is None, reason="no Chromium on PATH, and EQUIRANK_CHROMIUM names none"
-)
+pytestmark = needs_chromium
+#: All rules in light; in dark those about colours, since nothing else differs.
+RULES = {
+    "light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+    "dark": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]},
+}
 SCREENS = ("load", "columns", "findings", "compare", "remedy", "report")
-WAIT = 60_000
-expect = sync_api.expect  # waits until the page shows it: what is painted follows an answer
-expect.set_options(timeout=WAIT)
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=FOUND, args=["--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")
@@ -48,40 +38,37 @@ def studio():
 
 
 class Tab:
-    """A tab of the studio; closing it checks that it was silent and asked nobody else."""
+    """A tab of the studio in a context of its own."""
 
-    def __init__(self, browser, studio, **options):
-        self.context = browser.new_context(accept_downloads=True, **options)
-        self.asked, self.said, self.studio = [], [], studio
-        self.page = self.context.new_page()
-        self.watch(self.page)
-        self.page.set_default_timeout(WAIT)
+    def __init__(self, context, studio):
+        self.context, self.studio = context, studio
+        self.said, self.asked = heard(context)
+        self.page = new_page(context)
         self.page.goto(studio.studio.address())
         self.page.wait_for_selector("html[data-ready]")
-
-    def watch(self, page):
-        page.on("request", lambda request: self.asked.append(request.url))
-        page.on("console", lambda message: self.said.append(message.text))
-        page.on("pageerror", lambda error: self.said.append(str(error)))
 
     def example(self, key="shortlist"):
         self.page.click(f"[data-example={key}]")
         self.page.wait_for_selector("#audit:visible")
+        painted(self.page)
 
     def audit(self):
         self.page.click("#audit")
         self.page.wait_for_selector('[data-screen="findings"] .claims li:not(.waiting)')
+        painted(self.page)
 
     def go(self, screen):
         self.page.evaluate("screen => { location.hash = '#/' + screen }", screen)
         self.page.wait_for_selector(f'[data-screen="{screen}"]:visible')
+        painted(self.page)
 
     def remedy(self):
         self.go("remedy")
         self.page.wait_for_selector("html[data-tried]")
+        painted(self.page)
 
-    def close(self):
-        self.context.close()
+    def check(self):
+        """Check that it was silent and asked nobody else."""
         origin = f"http://{self.studio.host}/"
         assert [url for url in self.asked if not url.startswith((origin, "blob:", "data:"))] == []
         refused = ("409", "413", "422")  # which a browser notes in its console
@@ -89,17 +76,17 @@ class Tab:
 
 
 @contextlib.contextmanager
-def opened(browser, studio, **options):
-    tab = Tab(browser, studio, **options)
-    yield tab
-    tab.close()
+def tab_of(browser, studio, **options):
+    with opened(browser, **options) as context:
+        tab = Tab(context, studio)
+        yield tab
+    tab.check()
 
 
 @pytest.fixture(scope="module")
-def walked(browser):
-    """A tab of a studio of its own (four tabs have data) with an audit and a remedy tried."""
-    size = {"width": 1400, "height": 900}
-    with running_studio() as running, opened(browser, running, viewport=size) as tab:
+def walked(browser, studio):
+    """A tab with an audit and a remedy tried; its tests follow each other: four tabs have data."""
+    with tab_of(browser, studio, viewport={"width": 1400, "height": 900}) as tab:
         tab.example()
         tab.audit()
         tab.remedy()
@@ -108,7 +95,7 @@ def walked(browser):
 
 
 def test_two_clicks_lead_to_a_finding_and_none_is_shown_before(browser, studio):
-    with opened(browser, studio) as tab:
+    with tab_of(browser, studio) as tab:
         seen = """() => {
             window.early = [];
             window.counted = [];
@@ -137,7 +124,7 @@ def test_every_screen_is_accessible(walked, scheme):
         walked.page.click("#theme")
     for screen in SCREENS:
         walked.go(screen)
-        options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}
+        options = {"runOnly": RULES[scheme], "resultTypes": ["violations"]}
         found = axe.run(walked.page, options=options).response["violations"]
         told = [(one["id"], [node["html"][:120] for node in one["nodes"][:3]]) for one in found]
         assert told == [], screen
@@ -169,6 +156,7 @@ def test_every_screen_prints(walked):
 def fits(page, width):
     """Wait until nothing is wider than that: a chart is drawn anew after its window changed."""
     page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+    painted(page)
 
 
 @contextlib.contextmanager
@@ -255,8 +243,30 @@ def test_states_are_seen_in_forced_colours(walked):
     assert paper not in drawn
 
 
+def test_the_token_is_in_no_address_and_no_page(walked):
+    page = walked.page
+    token = page.evaluate("sessionStorage.getItem('equirank-token')")
+    assert len(token) == 64
+    assert "code" not in page.url
+    assert token not in page.content()
+    assert not any(token in url for url in walked.asked)
+    assert page.context.cookies() == []
+    assert page.evaluate("localStorage.length") == 0
+
+
+def test_the_report_is_drawn_in_its_sandbox(walked):
+    page = walked.page
+    walked.go("findings")
+    page.click("#read-report")
+    frame = page.frame_locator("#frame")
+    frame.locator("#verdict, h1").first.wait_for()
+    frame.locator(".plot svg").first.wait_for()
+    page.click("#whole [data-close]")
+    walked.asked[:] = [url for url in walked.asked if "/report/" not in url]
+
+
 def test_the_path_by_keyboard(browser, studio):
-    with opened(browser, studio) as tab:
+    with tab_of(browser, studio) as tab:
         page = tab.page
 
         def tab_to(selector):
@@ -282,7 +292,7 @@ def test_the_path_by_keyboard(browser, studio):
 
 
 def test_locked_steps_say_what_is_missing(browser, studio):
-    with opened(browser, studio) as tab:
+    with tab_of(browser, studio) as tab:
         tab.page.click("[data-step=remedy]")
         locked = tab.page.locator('[data-screen="locked"]')
         expect(locked).to_be_visible()
@@ -317,7 +327,7 @@ def drag(handle, values):
 
 
 def test_a_slider_shows_only_the_last_answer_and_is_one_entry_of_undo(browser, studio):
-    with opened(browser, studio) as tab:
+    with tab_of(browser, studio) as tab:
         page = tab.page
         tab.example("hiring")
         tab.remedy()
@@ -375,16 +385,33 @@ def until_undone(tab, wanted):
     tab.page.wait_for_function(UNDONE, arg=wanted)
 
 
+#: Store a setting when the test calls ``rested``, and not after 250 ms without a key.
+RESTED = """() => {
+    const { setTimeout: start, clearTimeout: clear } = window;
+    const held = new Map();
+    let last = 0;
+    window.setTimeout = (work, ...given) => {
+        if (work.name !== "store") return start(work, ...given);
+        held.set(--last, work);
+        return last;
+    };
+    window.clearTimeout = (timer) => (timer < 0 ? held.delete(timer) : clear(timer));
+    window.rested = () => [...held.values()].map((work) => work()).length;
+}"""
+
+
 def test_a_key_held_down_is_one_entry_of_undo_and_no_conflict(browser, studio):
-    with opened(browser, studio) as tab:
+    with tab_of(browser, studio) as tab:
         page = tab.page
         tab.example("hiring")
         tab.remedy()
         handle = slider(tab)
         first, before = float(handle.input_value()), undone(tab)
         handle.focus()
+        page.evaluate(RESTED)
         for _ in range(12):
             page.keyboard.press("ArrowRight")
+        assert page.evaluate("rested()") == 1
         until_undone(tab, before + 1)
         expect(page.locator('[data-place="remedy"] .problem')).to_have_count(0)
         assert float(handle.input_value()) > first + 5
@@ -403,11 +430,10 @@ def test_a_key_held_down_is_one_entry_of_undo_and_no_conflict(browser, studio):
 
 
 def test_two_tabs_and_reload(browser, studio):
-    with opened(browser, studio) as tab:
+    with tab_of(browser, studio) as tab:
         tab.example()
         token = tab.page.evaluate("sessionStorage.getItem('equirank-token')")
-        twin = tab.context.new_page()
-        tab.watch(twin)
+        twin = new_page(tab.context)
         twin.goto(f"http://{studio.host}/")
         twin.evaluate("token => sessionStorage.setItem('equirank-token', token)", token)
         twin.goto(f"http://{studio.host}/#/columns")
@@ -426,28 +452,6 @@ def test_two_tabs_and_reload(browser, studio):
         expect(tab.page.locator(chosen)).to_have_value("unused")
 
 
-def test_the_token_is_in_no_address_and_no_page(walked):
-    page = walked.page
-    token = page.evaluate("sessionStorage.getItem('equirank-token')")
-    assert len(token) == 64
-    assert "code" not in page.url
-    assert token not in page.content()
-    assert not any(token in url for url in walked.asked)
-    assert page.context.cookies() == []
-    assert page.evaluate("localStorage.length") == 0
-
-
-def test_the_report_is_drawn_in_its_sandbox(walked):
-    page = walked.page
-    walked.go("findings")
-    page.click("#read-report")
-    frame = page.frame_locator("#frame")
-    frame.locator("#verdict, h1").first.wait_for()
-    frame.locator(".plot svg").first.wait_for(timeout=WAIT)
-    page.click("#whole [data-close]")
-    walked.asked[:] = [url for url in walked.asked if "/report/" not in url]
-
-
 def patched(tab, patch):
     """Change the recipe as another tab would, and load the page anew."""
     tab.page.evaluate(
@@ -462,29 +466,21 @@ def patched(tab, patch):
     )
     tab.page.reload()
     tab.page.wait_for_selector("#audit:visible")
+    painted(tab.page)
 
 
-def until(fits):
-    """Wait until something holds that only this process knows."""
-    for _ in range(600):
-        if fits():
-            return
-        time.sleep(0.05)
-    raise AssertionError("it never held")
-
-
-def test_cancel_while_a_file_is_read(browser, tmp_path, monkeypatch):
+def test_cancel_while_a_file_is_read(browser, studio, tmp_path, monkeypatch):
     """Reading is held after its first step, so that Cancel always meets it."""
     file = tmp_path / "people.csv"
     file.write_text("list,score,sex\n" + "1,2,f\n1,3,m\n" * 20)
-    with running_studio() as running, opened(browser, running) as tab:
-        reader = running.studio._reading
+    with tab_of(browser, studio) as tab:
+        reader = studio.studio._reading
         run, first = reader.run, reader._process.pid
 
         async def held(*given, **options):
             async for line in run(*given, **options):
                 yield line
-                await asyncio.sleep(600)
+                await asyncio.Event().wait()
 
         monkeypatch.setattr(reader, "run", held)
         tab.page.set_input_files("#pick", file)
@@ -499,13 +495,13 @@ def test_cancel_while_a_file_is_read(browser, tmp_path, monkeypatch):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that ends a process so")
-def test_a_killed_process_is_said_beside_the_work(browser):
-    with running_studio() as running, opened(browser, running) as tab:
+def test_a_killed_process_is_said_beside_the_work(browser, studio):
+    with tab_of(browser, studio) as tab:
         tab.example()
         patched(tab, {"audit": {"n_boot": 100_000}})
         tab.page.click("#audit")
         tab.page.wait_for_selector('[data-place="findings"] progress[value]')
-        os.kill(running.studio._long._process.pid, signal.SIGKILL)
+        os.kill(studio.studio._long._process.pid, signal.SIGKILL)
         expect(tab.page.locator('[data-place="findings"] .problem')).to_contain_text(
             "stopped before its end"
         )
@@ -513,7 +509,7 @@ def test_a_killed_process_is_said_beside_the_work(browser):
 
 
 def test_cancel_ends_an_audit(browser, studio):
-    with opened(browser, studio) as tab:
+    with tab_of(browser, studio) as tab:
         tab.example()
         patched(tab, {"audit": {"n_boot": 100_000}})
         tab.page.click("#audit")
@@ -526,11 +522,31 @@ def test_cancel_ends_an_audit(browser, studio):
 
 
 @pytest.fixture(scope="module")
-def refusing(browser):
-    """One tab of a studio that reads small files only, for all refusals."""
-    limits = Limits(max_bytes=2 << 20, max_rows=1000)
-    with running_studio(limits=limits) as running, opened(browser, running) as tab:
+def files(browser, studio):
+    """One tab for all files; its tests follow each other: four tabs have data."""
+    with tab_of(browser, studio) as tab:
         yield tab
+
+
+@pytest.fixture
+def refusing(files, studio, monkeypatch):
+    """That tab while the studio reads small files only."""
+    monkeypatch.setattr(studio.studio, "limits", Limits(max_bytes=2 << 20, max_rows=1000))
+    return files
+
+
+@pytest.fixture
+def reading(refusing, studio, monkeypatch):
+    """The same tab, whose files are read in this process: one of its own costs a second."""
+
+    async def here(task, *given, memory=None):
+        try:
+            yield "result", await asyncio.to_thread(task, *given)
+        except DataError as error:
+            raise StudioError("data", str(error)) from None
+
+    monkeypatch.setattr(studio.studio._reading, "run", here)
+    return refusing
 
 
 def people(n_lists=3, size=20, sexes="fm", score=lambda at: 100 - at, header="list,id,sex,score"):
@@ -553,6 +569,7 @@ def load(tab, name, content, refused=False):
     chip = tab.page.locator('[data-region="chip"]', has_text=name)
     chip.wait_for(state="attached")
     tab.page.wait_for_selector("#audit:visible")
+    painted(tab.page)
     return ""
 
 
@@ -572,9 +589,9 @@ def test_files_are_refused_beside_the_drop_zone_and_nothing_is_half_loaded(refus
         assert name not in refusing.page.inner_text('[data-region="chip"]')
 
 
-def test_missing_columns_are_named_beside_the_disabled_audit(refusing):
-    page = refusing.page
-    load(refusing, "bare.csv", people(header="list,id,kind,points"))
+def test_missing_columns_are_named_beside_the_disabled_audit(reading):
+    page = reading.page
+    load(reading, "bare.csv", people(header="list,id,kind,points"))
     for column in ("kind", "points", "other"):
         with page.expect_response(lambda answer: answer.request.method == "PATCH"):
             page.select_option(f'select[data-column="{column}"]', "unused")
@@ -588,11 +605,11 @@ def test_missing_columns_are_named_beside_the_disabled_audit(refusing):
     page.wait_for_selector('[data-screen="locked"]:has-text("score or the position")')
 
 
-def test_many_ties_are_said_above_the_headline(refusing):
-    load(refusing, "ties.csv", people(score=lambda at: at % 20 // 2))
-    patched(refusing, {"audit": {"n_boot": 20}})
-    refusing.audit()
-    above = refusing.page.evaluate(
+def test_many_ties_are_said_above_the_headline(reading):
+    load(reading, "ties.csv", people(score=lambda at: at % 20 // 2))
+    patched(reading, {"audit": {"n_boot": 20}})
+    reading.audit()
+    above = reading.page.evaluate(
         """() => {
             const note = document.querySelector('[data-region="headline"] .note.loud');
             const title = document.querySelector('[data-region="headline"] h1');
@@ -603,61 +620,61 @@ def test_many_ties_are_said_above_the_headline(refusing):
     assert "tied" in above
 
 
-def test_a_small_group_is_shown_and_never_a_headline(refusing):
-    load(refusing, "small.csv", people(sexes="fm" * 15 + "x" + "fm" * 14 + "f"))
-    patched(refusing, {"audit": {"n_boot": 20}})
-    refusing.audit()
-    few = refusing.page.locator(".bars div", has_text="too few to say")
+def test_a_small_group_is_shown_and_never_a_headline(reading):
+    load(reading, "small.csv", people(sexes="fm" * 15 + "x" + "fm" * 14 + "f"))
+    patched(reading, {"audit": {"n_boot": 20}})
+    reading.audit()
+    few = reading.page.locator(".bars div", has_text="too few to say")
     expect(few).to_have_count(1)
     assert few.inner_text().startswith("x")
-    assert 'group "x"' not in refusing.page.inner_text(".headline")
+    assert 'group "x"' not in reading.page.inner_text(".headline")
 
 
-def test_without_a_finding_the_headline_says_so_in_the_words_of_the_report(refusing):
-    load(refusing, "equal.csv", people(n_lists=1))
-    patched(refusing, {"audit": {"n_boot": 20}})
-    refusing.audit()
-    words = refusing.page.inner_text(".headline")
+def test_without_a_finding_the_headline_says_so_in_the_words_of_the_report(reading):
+    load(reading, "equal.csv", people(n_lists=1))
+    patched(reading, {"audit": {"n_boot": 20}})
+    reading.audit()
+    words = reading.page.inner_text(".headline")
     assert words.startswith("No difference between groups is a finding at the 5% level")
-    expect(refusing.page.locator(".sure")).to_contain_text("Cannot tell")
+    expect(reading.page.locator(".sure")).to_contain_text("Cannot tell")
 
 
-def test_one_list_against_one_list_has_numbers_and_no_interval(refusing):
-    load(refusing, "one.csv", people(n_lists=1))
-    patched(refusing, {"compare": {"score": "other"}, "audit": {"n_boot": 20}})
-    refusing.go("compare")
-    refusing.page.click("#compare-now")
+def test_one_list_against_one_list_has_numbers_and_no_interval(reading):
+    load(reading, "one.csv", people(n_lists=1))
+    patched(reading, {"compare": {"score": "other"}, "audit": {"n_boot": 20}})
+    reading.go("compare")
+    reading.page.click("#compare-now")
     region = '[data-region="compared"]'
-    expect(refusing.page.locator(f"{region} .note.loud").first).to_have_text(
+    expect(reading.page.locator(f"{region} .note.loud").first).to_have_text(
         "With one list a confidence interval of the difference cannot be given."
     )
-    expect(refusing.page.locator(f"{region} tbody tr").nth(1)).to_be_visible()
-    heads = refusing.page.locator(f"{region} thead th").all_inner_texts()
+    expect(reading.page.locator(f"{region} tbody tr").nth(1)).to_be_visible()
+    heads = reading.page.locator(f"{region} thead th").all_inner_texts()
     assert [" ".join(text.split()) for text in heads[1:]] == ["This ranking score", "Before other"]
 
 
-def test_an_impossible_guarantee_names_the_lists_and_the_loss_says_what_it_counts(refusing):
+def test_an_impossible_guarantee_names_the_lists_and_the_loss_says_what_it_counts(reading):
     rows = [f"V{at // 10},p{at},{'f' if at % 10 < (5 if at < 10 else 2) else 'm'},{at}"
             for at in range(20)]  # fmt: skip
-    load(refusing, "rare.csv", "\n".join(["list,id,sex,score", *rows]).encode())
+    load(reading, "rare.csv", "\n".join(["list,id,sex,score", *rows]).encode())
     rule = {"method": "RooneyRule", "by": "sex", "k": 5, "protected": "f", "count": 4}
-    patched(refusing, {"audit": {"protected": ["sex=f"]}, "remedy": [rule]})
-    refusing.remedy()
-    expect(refusing.page.locator('[data-region="guarantee"] .note')).to_have_text([
+    patched(reading, {"audit": {"protected": ["sex=f"]}, "remedy": [rule]})
+    reading.remedy()
+    expect(reading.page.locator('[data-region="guarantee"] .note')).to_have_text([
         "Kept in 1 of 2 lists. The others have the closest order.",
         'V1 would need 4 people in group "f" (sex) in the top 5 and has 2.',
         "There is no recorded relevance, so the loss in quality counts scores only.",
     ])  # fmt: skip
 
 
-def test_a_file_in_another_encoding_is_read_again(refusing):
+def test_a_file_in_another_encoding_is_read_again(reading):
     raw = "lista;płeć;score\n1;kobieta;1,5\n1;mężczyzna;2,5\n".encode("cp1250")
-    load(refusing, "polish.csv", raw)
-    assert "płeć" not in refusing.page.inner_text(".columns")
-    refusing.page.select_option("#encoding", "cp1250")
-    refusing.page.locator(".columns th", has_text="płeć").wait_for()
-    expect(refusing.page.locator('[data-region="chip"]')).to_contain_text("polish.csv")
-    expect(refusing.page.locator("#encoding")).to_have_value("cp1250")
+    load(reading, "polish.csv", raw)
+    assert "płeć" not in reading.page.inner_text(".columns")
+    reading.page.select_option("#encoding", "cp1250")
+    reading.page.locator(".columns th", has_text="płeć").wait_for()
+    expect(reading.page.locator('[data-region="chip"]')).to_contain_text("polish.csv")
+    expect(reading.page.locator("#encoding")).to_have_value("cp1250")
 
 
 def test_a_hostile_file_stays_text(browser, studio, tmp_path):
@@ -671,7 +688,7 @@ def test_a_hostile_file_stays_text(browser, studio, tmp_path):
         "\n".join(",".join(f'"{cell}"' for cell in row) for row in [header, *rows]),
         encoding="utf-8",
     )
-    with opened(browser, studio) as tab:
+    with tab_of(browser, studio) as tab:
         page = tab.page
         page.set_input_files("#pick", file)
         page.wait_for_selector('[data-screen="columns"]:visible select')
@@ -713,14 +730,13 @@ def test_a_page_of_another_port_reaches_nothing(browser, studio):
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Stranger)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        context = browser.new_context()
-        page = context.new_page()
-        page.goto(f"http://127.0.0.1:{server.server_port}/")
-        results = page.evaluate("window.results")
-        assert results[0].startswith("rejected")
-        assert results[2].startswith("rejected")
-        assert all("equirank studio" not in frame.title() for frame in page.frames[1:])
-        context.close()
+        with opened(browser) as context:
+            page = new_page(context)
+            page.goto(f"http://127.0.0.1:{server.server_port}/")
+            results = page.evaluate("window.results")
+            assert results[0].startswith("rejected")
+            assert results[2].startswith("rejected")
+            assert all("equirank studio" not in frame.title() for frame in page.frames[1:])
     finally:
         server.shutdown()
         server.server_close()
@@ -728,11 +744,10 @@ def test_a_page_of_another_port_reaches_nothing(browser, studio):
 
 
 def test_a_stopped_studio_is_said_in_words(browser):
-    with running_studio() as running:
-        tab = Tab(browser, running)
+    with running_studio() as running, opened(browser) as context:
+        tab = Tab(context, running)
         tab.example()
         running.studio.stop()
-        running.thread.join(20)
+        ended(running.thread)
         tab.page.select_option("select[data-column] >> nth=0", "unused")
         expect(tab.page.locator("#banner")).to_contain_text("no longer answers")
-        tab.context.close()

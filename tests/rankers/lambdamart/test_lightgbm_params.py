@@ -5,6 +5,7 @@ import threading
 
 import numpy as np
 import pytest
+from waiting import LIMIT, ended
 
 import equirank
 from equirank import DataError
@@ -30,14 +31,14 @@ def test_blocks_of_threads_overlap(capfd):
         with without_output():
             os.write(1, b"one\n")
             first.set()
-            second.wait(10)
+            second.wait(LIMIT)
 
     thread = threading.Thread(target=hold)
     thread.start()
-    first.wait(10)
+    assert first.wait(LIMIT)
     with without_output():
         second.set()
-        thread.join(10)
+        ended(thread)
         os.write(1, b"[LightGBM] [Info] two\n")
     os.write(1, b"three\n")
     assert capfd.readouterr() == ("one\nthree\n", "")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.base import clone
+from waiting import LIMIT
 
 import equirank
 from equirank import DataError, FormatError, MissingExtraError, as_ranking_data, evaluate
@@ -200,4 +201,4 @@ def test_a_fitted_model_ranks_without_pytorch_and_numba(data, tmp_path):
         "model = equirank.load('model')\n"
         "assert np.array_equal(model.predict(np.load('X.npy')), np.load('scores.npy'))\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, timeout=120)
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=tmp_path, timeout=LIMIT)
