@@ -9,7 +9,7 @@ import pytest
 from chromium import drawn, heard, needs_chromium, new_page, opened, painted
 from sample_audit import HOSTILE, sample_audit
 
-pytestmark = needs_chromium
+pytestmark = [pytest.mark.slow, needs_chromium]
 
 
 #: Without idle time only the charts in sight are drawn.
@@ -81,6 +81,7 @@ def test_every_chart_is_drawn_and_described(visit, file):
     assert all(0.3 < width < 1 for width in widths)
 
 
+@pytest.mark.gate
 def test_names_with_line_separators_are_drawn(visit, tmp_path):
     names = ["first\u2028second", "first second", "para\u2029graph", r"a \u2028 b"]
     sample_audit({"sex": names}, n_queries=3).to_html(tmp_path / "lines.html")
@@ -90,6 +91,7 @@ def test_names_with_line_separators_are_drawn(visit, tmp_path):
     assert {r"first\u2028second", "first second", r"para\u2029graph"} <= set(texts)
 
 
+@pytest.mark.gate
 def test_failing_chart_leaves_others_alone(browser, file, tmp_path):
     text = file.read_text(encoding="utf-8")
     head, mark, rest = text.partition('id="drawings">')
@@ -114,6 +116,7 @@ def test_failing_chart_leaves_others_alone(browser, file, tmp_path):
     assert errors == []
 
 
+@pytest.mark.gate
 def test_everything_but_the_findings_is_folded(visit, file):
     page = visit(file, unfolded=False)
     assert page.locator(".verdict li").first.is_visible()
@@ -123,6 +126,7 @@ def test_everything_but_the_findings_is_folded(visit, file):
     assert page.locator("#methods").is_visible()
 
 
+@pytest.mark.gate
 def test_search_and_sort(visit, file):
     page = visit(file)
     assert listed(page)[:3] == ["V000", "V001", "V002"]
@@ -143,6 +147,7 @@ def test_search_and_sort(visit, file):
     assert listed(page) == []
 
 
+@pytest.mark.gate
 def test_downloads_are_valid(visit, file, result):
     page = visit(file)
     name, text = downloaded(page, "[data-json]")
@@ -189,6 +194,7 @@ def test_the_keyboard_is_enough(visit, file):
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(14, 19, 25)"
 
 
+@pytest.mark.gate
 def test_paper_shows_all_attributes_with_their_charts(visit, file):
     page = visit(file, unfolded=False, color_scheme="dark")
     assert page.locator(".plot svg").count() < 20  # printing must draw the others

@@ -95,7 +95,12 @@ RULES = {
 }
 
 
-@pytest.fixture(scope="module", params=PAGES)
+#: One page with charts and one without are looked at in make test, all in the gate.
+FIRST = ("audit", "person")
+GATED = [pytest.param(name, marks=pytest.mark.gate) for name in PAGES if name not in FIRST]
+
+
+@pytest.fixture(scope="module", params=[*FIRST, *GATED])
 def file(request, tmp_path_factory):
     path = tmp_path_factory.mktemp("pages") / "page.html"
     path.write_text(PAGES[request.param](), encoding="utf-8")
@@ -139,7 +144,7 @@ def unfolded(page):
         page.evaluate("window.folded.forEach((box) => (box.open = false))")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.gate)])
 def test_every_page_is_accessible(wide, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     wide.emulate_media(color_scheme=scheme)
@@ -185,6 +190,7 @@ def test_texts_of_charts_do_not_overlap_in_a_narrow_window(narrow):
     assert overlaps == []
 
 
+@pytest.mark.gate
 def test_an_audit_of_two_attributes_fits_on_few_pages(browser, tmp_path):
     result = audit(load_hiring(), n_boot=100, n_permutations=199, **HEADING)
     assert [each["name"] for each in result.facts["attributes"]][:2] == ["sex", "age_group"]

@@ -45,6 +45,7 @@ def test_everything_is_on_the_page_and_in_the_files(result, tmp_path):
     assert stored["chosen"] == result.chosen["name"]
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @needs_chromium
 def test_in_a_browser(browser, result, tmp_path):

@@ -11,6 +11,7 @@ from equirank.rerankers.chooser import methods
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+pytestmark = pytest.mark.slow
 
 PEOPLE = "list,id,sex,age,score,other\n" + "\n".join(
     f"L{i // 8},p{i},{'fm'[i % 2]},{20 + i % 45},{(37 * i) % 101},{i}" for i in range(24)
@@ -153,13 +154,20 @@ def test_a_patch_is_taken_or_refused(watch, what):
     watch.patched(what, PATCHES[what], VALUES if what in ALL_VALUES else FEW)
 
 
-@pytest.mark.parametrize("name", methods())
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in ("DetGreedy", "ScoreBonus") else pytest.param(name, marks=pytest.mark.gate)
+        for name in methods()
+    ],
+)
 def test_a_parameter_of_a_remedy_is_taken_or_refused(watch, name):
     for what, write in PARAMETERS.items():
         if what.startswith(f"{name}."):
             watch.patched(what, write, FEW)
 
 
+@pytest.mark.gate
 def test_other_fields_are_taken_or_refused(watch):
     revision = watch.state["revision"]
     for value in FEW:

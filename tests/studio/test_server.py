@@ -143,6 +143,7 @@ def audit_under_way(studio, n_boot):
     connection.close()
 
 
+@pytest.mark.gate
 def test_leaving_a_stream_ends_its_work(studio):
     """The process of long work ends, and the next request has a new one."""
     worker = studio.studio._long
@@ -208,6 +209,7 @@ sys.addaudithook(watch)
 CACHES = ("__pycache__", "numba", "fa_star_ir", "/dev/", "equirank-cache")
 
 
+@pytest.mark.gate
 def test_no_connection_leaves_and_no_file_is_written(tmp_path, monkeypatch):
     """In the server, in the process of long work and in those that read files."""
     log = tmp_path / "log"

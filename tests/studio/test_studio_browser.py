@@ -22,7 +22,7 @@ pytest.importorskip("uvicorn", reason="uvicorn is not installed")
 # It waits until the page shows something: what is painted follows an answer.
 expect = pytest.importorskip("playwright.sync_api", reason="playwright is not installed").expect
 
-pytestmark = needs_chromium
+pytestmark = [pytest.mark.slow, needs_chromium]
 #: All rules in light; in dark those about colours, since nothing else differs.
 RULES = {
     "light": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
@@ -117,7 +117,7 @@ def test_two_clicks_lead_to_a_finding_and_none_is_shown_before(browser, studio):
         assert tab.page.evaluate("window.early.length") <= 1  # only while the last line is painted
 
 
-@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.gate)])
 def test_every_screen_is_accessible(walked, scheme):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     if walked.page.inner_text("#theme") == ("Dark" if scheme == "dark" else "Light"):
@@ -254,6 +254,7 @@ def test_the_token_is_in_no_address_and_no_page(walked):
     assert page.evaluate("localStorage.length") == 0
 
 
+@pytest.mark.gate
 def test_the_report_is_drawn_in_its_sandbox(walked):
     page = walked.page
     walked.go("findings")
@@ -291,6 +292,7 @@ def test_the_path_by_keyboard(browser, studio):
         page.wait_for_selector('[data-screen="findings"]:visible')
 
 
+@pytest.mark.gate
 def test_locked_steps_say_what_is_missing(browser, studio):
     with tab_of(browser, studio) as tab:
         tab.page.click("[data-step=remedy]")
@@ -326,6 +328,7 @@ def drag(handle, values):
     )
 
 
+@pytest.mark.gate
 def test_a_slider_shows_only_the_last_answer_and_is_one_entry_of_undo(browser, studio):
     with tab_of(browser, studio) as tab:
         page = tab.page
@@ -400,6 +403,7 @@ RESTED = """() => {
 }"""
 
 
+@pytest.mark.gate
 def test_a_key_held_down_is_one_entry_of_undo_and_no_conflict(browser, studio):
     with tab_of(browser, studio) as tab:
         page = tab.page
@@ -429,6 +433,7 @@ def test_a_key_held_down_is_one_entry_of_undo_and_no_conflict(browser, studio):
         assert page.locator('[data-place="columns"] .problem').count() == 0
 
 
+@pytest.mark.gate
 def test_two_tabs_and_reload(browser, studio):
     with tab_of(browser, studio) as tab:
         tab.example()
@@ -469,6 +474,7 @@ def patched(tab, patch):
     painted(tab.page)
 
 
+@pytest.mark.gate
 def test_cancel_while_a_file_is_read(browser, studio, tmp_path, monkeypatch):
     """Reading is held after its first step, so that Cancel always meets it."""
     file = tmp_path / "people.csv"
@@ -494,6 +500,7 @@ def test_cancel_while_a_file_is_read(browser, studio, tmp_path, monkeypatch):
         tab.page.wait_for_selector("#audit:visible")
 
 
+@pytest.mark.gate
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that ends a process so")
 def test_a_killed_process_is_said_beside_the_work(browser, studio):
     with tab_of(browser, studio) as tab:
@@ -508,6 +515,7 @@ def test_a_killed_process_is_said_beside_the_work(browser, studio):
         assert tab.page.locator(".claims .finding").count() == 0
 
 
+@pytest.mark.gate
 def test_cancel_ends_an_audit(browser, studio):
     with tab_of(browser, studio) as tab:
         tab.example()
@@ -573,6 +581,7 @@ def load(tab, name, content, refused=False):
     return ""
 
 
+@pytest.mark.gate
 def test_files_are_refused_beside_the_drop_zone_and_nothing_is_half_loaded(refusing):
     load(refusing, "good.csv", people())
     for name, content, words in (
@@ -743,6 +752,7 @@ def test_a_page_of_another_port_reaches_nothing(browser, studio):
     assert studio.ask("GET", "/")[0] == 200  # it was not stopped
 
 
+@pytest.mark.gate
 def test_a_stopped_studio_is_said_in_words(browser):
     with running_studio() as running, opened(browser) as context:
         tab = Tab(context, running)

@@ -468,6 +468,7 @@ def test_duplicate_headers_ties_and_odd_scores_have_words():
     assert error.value.where == {"column": "score", "row": 2}
 
 
+@pytest.mark.gate
 def test_ten_thousand_columns_are_read():
     names = ",".join(f"c{i}" for i in range(10_000))
     rows = "\n".join(",".join(str(i % 7) for i in range(10_000)) for _ in range(3))
