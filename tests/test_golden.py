@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from golden.calls import changed_examples
 from golden.compare import as_text, differences, plain, renamed, rounded
 from golden.corpus import report
 
@@ -69,6 +70,7 @@ def test_a_change_in_many_texts_rows_and_lists_is_found():
     rows = [{"group": "f", "estimate": 0.25}, {"group": "m", "estimate": 0.5}]
     other = [rows[0], rows[1] | {"estimate": 0.75}]
     assert found({"claims": rows}, {"claims": other}) == [("claims.columns.estimate[1]", "number")]
+    assert next(differences(plain(rows), plain(other))).place == "[1].estimate"
     nested = [[at, at + 1] for at in range(80)]
     moved = [*nested[:-1], [79, 81]]
     assert [kind for _, kind in found(nested, moved)] == ["norm of the array"]
@@ -80,6 +82,16 @@ def test_a_rename_is_applied_to_what_is_stored():
     now = {"qid": ["a"], "text": "audit(qid=1), a query"}
     assert not list(differences(renamed(stored, renames), now))
     assert len(list(differences(stored, now))) == 3
+
+
+def test_an_example_that_changed_is_named():
+    stored = {"ndcg": {"example": ["ndcg([1, 0])"], "values": [1.0]}}
+    now = {"ndcg": {"example": ["ndcg([0, 1])"], "values": [0.63]}}
+    (only,) = changed_examples(stored, now)
+    assert only.kind.startswith("example changed, results differ")
+    assert next(changed_examples(stored, {})).kind == "missing"
+    (only,) = changed_examples(stored, {"ndcg": now["ndcg"] | {"example": ["ndcg([1, 0])"]}})
+    assert (only.path, only.kind) == ("ndcg.values[0]", "number")
 
 
 def test_many_differences_of_one_kind_are_counted():

@@ -389,7 +389,7 @@ def recurring():
 
 
 def recurring_few():
-    made = people(33, [15] * 30, recurring=4000)
+    made = people(33, [15] * 30, recurring=30000)
     return audit(made, **NAMED, **SEX, id="person", k=5, **FEW)
 
 

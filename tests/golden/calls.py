@@ -14,7 +14,7 @@ from pathlib import Path
 import equirank
 from equirank.core.registry import public_names
 
-from .compare import plain
+from .compare import Difference, differences, plain
 
 ROOT = Path(equirank.__file__).parent
 #: Not installed by `make test`, and of results that depend on the machine.
@@ -99,3 +99,16 @@ def _run(source, names):
         sys.displayhook = shown
     text = printed.getvalue().replace(tempfile.gettempdir(), "TMP")
     return [*got, text] if text else got
+
+
+def changed_examples(stored, now):
+    """Yield the differences of the examples of a name; of an example that changed only that."""
+    for name in stored:
+        one, other = stored[name], now.get(name)
+        if not isinstance(one, dict) or other is None or one["example"] == other["example"]:
+            yield from differences({name: one}, {} if other is None else {name: other})
+        else:
+            same = not list(differences(one["values"], other["values"]))
+            kind = f"example changed, its results {'are the same' if same else 'differ'}"
+            yield Difference("example", kind, one["example"], other["example"])
+    yield from differences({}, {name: each for name, each in now.items() if name not in stored})

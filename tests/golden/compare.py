@@ -36,6 +36,11 @@ class Difference(NamedTuple):
     relative: float = float("nan")
 
     @property
+    def place(self):
+        """The path as a reader writes it: claims[3].p, though rows are stored by columns."""
+        return re.sub(r"\.?columns\.(\w+)(\[\d+\])?", r"\2.\1", self.path)
+
+    @property
     def pattern(self):
         """The path without numbers of rows: differences of one kind share it."""
         return re.sub(r"\[\d+\]", "[]", self.path), self.kind

@@ -2,8 +2,10 @@
 
 import argparse
 import json
+import logging
 import os
 import subprocess
+import sys
 import tempfile
 import warnings
 from collections import defaultdict
@@ -14,6 +16,7 @@ from pathlib import Path
 FOLDER = Path(__file__).parent / "stored"
 #: Most cases listed of differences of one kind.
 LISTED = 3
+AGAIN = '    to store it: make golden ARGS="--write -k {}"'
 
 
 def all_cases():
@@ -45,6 +48,7 @@ def compute(case):
 
     group, _, name = case.partition("/")
     here = os.getcwd()
+    logging.disable()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
@@ -72,6 +76,7 @@ def path_of(case):
 
 def compare_case(case, renames):
     """Return the differences of a case, and its result; None if it is not stored."""
+    from . import calls
     from .compare import differences, renamed, rounded
 
     now = compute(case)
@@ -80,7 +85,8 @@ def compare_case(case, renames):
     if not path.is_file():
         return None, now
     stored = renamed(json.loads(path.read_text(encoding="utf-8"))["result"], renames)
-    return list(differences(stored, json.loads(json.dumps(rounded(now))))), now
+    found = calls.changed_examples if case.startswith("calls/") else differences
+    return list(found(stored, json.loads(json.dumps(rounded(now))))), now
 
 
 def write(case, result, commit):
@@ -126,7 +132,7 @@ def shown(value):
     return text if len(text) <= 120 else f"{text[:117]}..."
 
 
-def report(found):
+def report(found, listed=LISTED):
     """Return lines about the differences: those of one kind are counted, a few are listed."""
     kinds = defaultdict(list)
     for case, differences in sorted(found.items()):
@@ -135,12 +141,13 @@ def report(found):
     lines = []
     for (pattern, kind), some in kinds.items():
         cases = {case for case, _ in some}
-        for case, each in some[:LISTED]:
+        for case, each in some[:listed]:
             size = "" if each.relative != each.relative else f"  (relative {each.relative:.2g})"
-            lines += [f"{case}: {each.path}: {kind}{size}"]
+            lines += [f"{case}: {each.place}: {kind}{size}"]
             lines += [f"    stored {shown(each.stored)}", f"    now    {shown(each.now)}"]
-        if len(some) > LISTED:
-            lines += [f"    and {len(some) - LISTED:,} more of {pattern} in {len(cases):,} cases"]
+            lines += [AGAIN.format(case)] if kind.startswith("example changed") else []
+        if len(some) > listed:
+            lines += [f"    and {len(some) - listed:,} more of {pattern} in {len(cases):,} cases"]
     return lines
 
 
@@ -148,6 +155,7 @@ def parse(words, description):
     parser = argparse.ArgumentParser(prog="make golden", description=description)
     parser.add_argument("-k", metavar="TEXT", default="", help="only cases that contain the text")
     parser.add_argument("--write", action="store_true", help="store what is computed now")
+    parser.add_argument("--all", action="store_true", help="list every difference")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     return parser.parse_args(words)
 
@@ -160,36 +168,42 @@ def main(words, description):
     renames = read_renames()
     names = all_cases()
     cases = [case for case in names if given.k in case]
-    kept = {*names, *renames.get("cases", {})}
-    gone = [path for path in sorted(FOLDER.rglob("*.json"))
-            if given.k in (case := _case_of(path)) and case not in kept]  # fmt: skip
+    known = {*names, *renames.get("cases", {})}
+    stored = {_case_of(path): path for path in sorted(FOLDER.rglob("*.json"))}
+    gone = [case for case in stored if given.k in case and case not in known]
     if not cases and not gone:
         print(f"no case contains {given.k!r}")
         return 1
-    found, unknown, failed, commit = {}, [], {}, commit_of_source() if given.write else ""
-    for case, differences, result in computed(cases, renames, given.jobs):
-        if given.write and (differences is None or differences):
-            write(case, result, commit)
-        if "error" in result:
-            failed[case] = result["error"]
+    if given.write:
+        return _write_all(computed(cases, renames, given.jobs), [stored[case] for case in gone])
+    found, new = {}, []
+    for case, differences, _ in computed(cases, renames, given.jobs):
         if differences is None:
-            unknown.append(case)
+            new.append(case)
         elif differences:
             found[case] = differences
-    if given.write:
-        for path in gone:
-            path.unlink()
-        print(f"{len(cases):,} cases: {len(unknown):,} new, {len(found):,} written again, "
-              f"{len(gone):,} removed")  # fmt: skip
-        for case in sorted(failed):
-            print(f"{case}: {failed[case]}")
-        return 0
-    lines = report(found)
-    lines += [f"{_case_of(path)}: stored, but the case is gone" for path in gone]
-    lines += [f"{case}: not stored; make golden ARGS='--write -k {case}'" for case in unknown]
-    print("\n".join([*lines, f"{len(cases):,} cases, {len(found) + len(gone) + len(unknown):,} "
-                     "with differences"]))  # fmt: skip
+    lines = report(found, sys.maxsize if given.all else LISTED)
+    lines += [f"{case}: stored, but the case is gone" for case in gone]
+    lines += [f"{case}: not stored\n{AGAIN.format(case)}" for case in sorted(new)]
+    different = len(found) + len(gone) + len(new)
+    print("\n".join([*lines, f"{len(cases):,} cases, {different:,} with differences"]))
     return 1 if lines else 0
+
+
+def _write_all(found, gone):
+    """Store what is new or differs, and remove what is gone; an error is not stored."""
+    commit, counts, failed = commit_of_source(), [0, 0], []
+    for case, differences, result in found:
+        if "error" in result:
+            failed.append(f"{case}: {result['error']}")
+        elif differences is None or differences:
+            write(case, result, commit)
+            counts[differences is not None] += 1
+    for path in gone:
+        path.unlink()
+    print(f"{counts[0]:,} new, {counts[1]:,} written again, {len(gone):,} removed")
+    print("\n".join(sorted(failed)), end="\n" * bool(failed))
+    return 1 if failed else 0
 
 
 def _case_of(path):

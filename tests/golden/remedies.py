@@ -74,7 +74,7 @@ def positions_of_groups():
 
 def gap():
     target = "ExposureGap(by='sex') <= 0.005"
-    return remedy(people(94, [12] * 20), target, **NAMED, sensitive="sex", **FEW)
+    return remedy(people(94, [12] * 20, bias=3.0), target, **NAMED, sensitive="sex", **FEW)
 
 
 def several_groups():
@@ -82,7 +82,7 @@ def several_groups():
 
 
 def versus_a_group():
-    target = "race=b exposure vs a >= 0.98"
+    target = "race=a exposure vs b >= 0.99"
     return remedy(people(96), target, **RANKED, sensitive="race", **FEW)
 
 
@@ -135,8 +135,8 @@ def promises():
 
 
 def unreachable():
-    given = {"sensitive": "sex", "blind_only": True, "score_error": 0.1}
-    return remedy(people(107, [12] * 10), "sex=f selected at 4 >= 0.999", **RANKED, **given, **FEW)
+    given = {"sensitive": "sex", "score_error": 0.1}
+    return remedy(people(107, [12] * 10), "raw: RND(step=1) <= 0", **RANKED, **given, **FEW)
 
 
 def features_of_a_model():
@@ -153,6 +153,6 @@ def features_of_a_model():
 
 
 def recurring():
-    made = people(109, [15] * 30, recurring=4000)
+    made = people(109, [15] * 30, recurring=30000)
     shown = {"sex": {"f": "women", "m": "men"}}
     return remedy(made, SELECTED, **NAMED, sensitive="sex", id="person", shown=shown, **FEW)
