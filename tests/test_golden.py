@@ -88,7 +88,7 @@ def test_an_example_that_changed_is_named():
     stored = {"ndcg": {"example": ["ndcg([1, 0])"], "values": [1.0]}}
     now = {"ndcg": {"example": ["ndcg([0, 1])"], "values": [0.63]}}
     (only,) = changed_examples(stored, now)
-    assert only.kind.startswith("example changed, results differ")
+    assert only.kind.startswith("example changed, its results differ")
     assert next(changed_examples(stored, {})).kind == "missing"
     (only,) = changed_examples(stored, {"ndcg": now["ndcg"] | {"example": ["ndcg([1, 0])"]}})
     assert (only.path, only.kind) == ("ndcg.values[0]", "number")
