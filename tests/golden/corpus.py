@@ -14,8 +14,8 @@ from multiprocessing import get_context
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "stored"
-#: Most cases listed of differences of one kind.
-LISTED = 3
+#: Most kinds of differences that are listed, and most differences of one kind.
+KINDS, LISTED = 20, 3
 AGAIN = '    to store it: make golden ARGS="--write -k {}"'
 
 
@@ -132,15 +132,16 @@ def shown(value):
     return text if len(text) <= 120 else f"{text[:117]}..."
 
 
-def report(found, listed=LISTED):
-    """Return lines about the differences: those of one kind are counted, a few are listed."""
+def report(found, kinds_listed=KINDS, listed=LISTED):
+    """Return lines about the differences, the kinds of most cases first; the rest is counted."""
     kinds = defaultdict(list)
     for case, differences in sorted(found.items()):
         for each in differences:
             kinds[each.pattern].append((case, each))
+    ranked = [(key, some, {case for case, _ in some}) for key, some in kinds.items()]
+    ranked.sort(key=lambda each: -len(each[2]))
     lines = []
-    for (pattern, kind), some in kinds.items():
-        cases = {case for case, _ in some}
+    for (pattern, kind), some, cases in ranked[:kinds_listed]:
         for case, each in some[:listed]:
             size = "" if each.relative != each.relative else f"  (relative {each.relative:.2g})"
             lines += [f"{case}: {each.place}: {kind}{size}"]
@@ -148,6 +149,9 @@ def report(found, listed=LISTED):
             lines += [AGAIN.format(case)] if kind.startswith("example changed") else []
         if len(some) > listed:
             lines += [f"    and {len(some) - listed:,} more of {pattern} in {len(cases):,} cases"]
+    if len(ranked) > kinds_listed:
+        more = f"{len(ranked) - kinds_listed:,} more kinds of differences"
+        lines += [f'and {more}; make golden ARGS="--all" lists everything']
     return lines
 
 
@@ -182,7 +186,7 @@ def main(words, description):
             new.append(case)
         elif differences:
             found[case] = differences
-    lines = report(found, sys.maxsize if given.all else LISTED)
+    lines = report(found, sys.maxsize, sys.maxsize) if given.all else report(found)
     lines += [f"{case}: stored, but the case is gone" for case in gone]
     lines += [f"{case}: not stored\n{AGAIN.format(case)}" for case in sorted(new)]
     different = len(found) + len(gone) + len(new)
