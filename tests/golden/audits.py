@@ -481,9 +481,9 @@ def sums_unpaired():
 
 
 def _parquet(columns):
-    """Return the path of a file of several row groups, in a folder of the process."""
+    """Return the path of a file of several row groups, in the folder of the case."""
     import pandas as pd
 
-    path = Path(tempfile.mkdtemp(), "lists.parquet")
+    path = Path("lists.parquet").absolute()
     pd.DataFrame(columns).to_parquet(path, row_group_size=1500)
     return path
