@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHES := $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio browser quick test test-all test-bare test-lowest lint types contract docs generate fuzz package check bench clean
+.PHONY: help demo studio browser quick test test-all test-bare test-lowest lint types contract docs generate fuzz golden package check bench clean
 
 # pytest keeps the tests as bytecode; without it each process prepares all of them anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -114,6 +114,9 @@ generate: $(VENV)/.stamp-test  ## write what follows from the classes: metric fu
 fuzz: $(VENV)/.stamp-test-all  ## attack readers, models, re-rankers and metrics for SECONDS=60
 	@echo ">> attacking for $(SECONDS) seconds; a fault is written to tests/fuzz_cases"
 	@$(BIN)/python -m fuzz --seconds $(SECONDS) --jobs $(JOBS) --summary build/fuzz.json $(ARGS)
+
+golden: $(VENV)/.stamp-test  ## compare results of audits and other calls with the stored ones
+	@PYTHONPATH=tests $(BIN)/python -m golden --jobs $(JOBS) $(ARGS)
 
 package: $(VENV)/.stamp-release  ## build what a release publishes, in build/dist, and check it
 	@echo ">> building the wheel and the source archive"

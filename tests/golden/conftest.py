@@ -1,0 +1,3 @@
+"""pytest collects nothing in this folder: `make golden` runs it."""
+
+collect_ignore_glob = ["*"]
