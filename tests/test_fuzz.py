@@ -38,7 +38,13 @@ def test_every_metric_and_reranker_is_attacked():
     assert set(metric_names()) <= names
     rerankers = set(public_classes(Reranker, ["equirank.rerankers"])) - {"Guaranteed"}
     rerankers -= {"UncertainMerit"}  # it needs draws of merit
-    assert rerankers == set(reranker_targets.PARAMS) == set(promises.CHECKS)
+    for table, file in (
+        (reranker_targets.PARAMS, "PARAMS of fuzz/reranker_targets.py"),
+        (promises.CHECKS, "CHECKS of fuzz/promises.py"),
+    ):
+        lacking, gone = rerankers - table.keys(), table.keys() - rerankers
+        assert not lacking, f"add a line for {', '.join(sorted(lacking))} to {file}"
+        assert not gone, f"remove {', '.join(sorted(gone))} from {file}: no public re-ranker"
     assert rerankers <= names
 
 

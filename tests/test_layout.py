@@ -208,4 +208,4 @@ def test_docstrings_begin_with_what_a_function_does():
         for doc in [ast.get_docstring(node) or ""]
         if begin.match(doc)
     ]
-    assert not found
+    assert not found, "begin with another verb than Give, Say, Tell or Let"
