@@ -36,8 +36,10 @@ def words_of(path):
     return found
 
 
-def snake(name):
-    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+def uses(path, names):
+    """Whether the code of a test file has one of the names."""
+    text = path.read_text("utf-8")
+    return any(name in text for name in names) and not names.isdisjoint(words_of(path))
 
 
 def imported(text, package):
@@ -89,13 +91,19 @@ class Mirror:
                 own.setdefault(package, set())
                 found.setdefault(above, {}).setdefault(package, set())
                 continue
-            for each in {name, *map(snake, DEFINED.findall(text))}:
+            for each in {name, *map(function_name, DEFINED.findall(text))}:
                 own.setdefault(each, set()).add(module)
         return found
 
     @cached_property
     def files(self):
         return [path.relative_to(self.tests) for path in sorted(self.tests.rglob("test_*.py"))]
+
+    @cached_property
+    def folders(self):
+        """The folders of the project and of its tests, such as docs, fuzz and golden."""
+        beside = [*self.tests.parent.iterdir(), *self.tests.iterdir()]
+        return {path.name for path in beside if path.is_dir()}
 
     def tested_by(self, file):
         """The modules that a file tests by its name; none for a whole package, None if unknown."""
@@ -106,16 +114,17 @@ class Mirror:
 
     def misnamed(self):
         """What is wrong with the places and the names of test files."""
-        beside = {path.name for path in self.tests.parent.iterdir() if path.is_dir()}
         for file in self.files:
             folder, name = file.parent.as_posix().strip("."), file.stem.removeprefix("test_")
             if folder not in self.subjects:
-                if folder not in beside:
+                if not (self.tests.parent / folder).is_dir():
                     yield (
                         f"tests/{file}: tests/{folder} is no package of src/equirank and no "
                         "folder of the project; move the file to the folder of what it tests"
                     )
-            elif self.tested_by(file) is None and (folder or name not in self.whole):
+            elif self.tested_by(file) is None and (
+                folder or name not in {*self.whole, *self.folders}
+            ):
                 yield (
                     f"tests/{file}: name it after what it tests, test_NAME.py or "
                     "test_NAME_and_more.py, where NAME is a module, a public class or function in "
@@ -142,7 +151,8 @@ class Mirror:
     def wrong_lines(self):
         """Lines of the table that are of no use."""
         for name in self.whole:
-            if not (self.tests / f"test_{name}.py").exists() or name in self.subjects[""]:
+            known = {*self.subjects[""], *self.folders}
+            if name in known or not (self.tests / f"test_{name}.py").exists():
                 yield f"{LINES}: remove {name} from [whole]; no such file needs a reason"
         for module, file in self.modules.items():
             if module not in self.texts:
@@ -169,7 +179,7 @@ class Mirror:
                     continue
                 files = [file for file in self.files if Path(folder) in [*file.parents]]
                 files = [self.tests / file for file in files if self.tested_by(file)]
-                if not any({name, function_name(name)} & words_of(file) for file in files):
+                if not any(uses(file, {name, function_name(name)}) for file in files):
                     yield (
                         f"{name} has no test of its own: write tests/{folder}/test_{module}.py, or "
                         f"use {name} in another file of tests/{folder} that is named after a module"
@@ -288,6 +298,7 @@ def small(tmp_path):
             "tests/cli/test_app.py": "",
             "tests/docs/test_page.py": "",
             "tests/test_layout.py": "",
+            "tests/test_docs.py": "",
         },
     )
     return tmp_path
@@ -350,9 +361,10 @@ def test_what_is_not_mirrored_is_named(small, files, modules, said):
     assert re.search(said, found)
 
 
-def test_a_reason_for_no_file_is_found(small):
-    (found,) = faults(small, whole=TABLE["whole"] | {"gone": "nothing"})
-    assert "remove gone" in found
+@pytest.mark.parametrize("name", ["gone", "docs"])
+def test_a_reason_for_no_file_is_found(small, name):
+    (found,) = faults(small, whole=TABLE["whole"] | {name: "nothing"})
+    assert f"remove {name}" in found
 
 
 def test_a_command_needs_a_test(small):
