@@ -76,9 +76,10 @@ def test_labels_are_numbers_of_grades_and_unseen_ones_count_as_the_next_higher()
 
 
 def test_too_many_grades_are_refused():
-    data = as_ranking_data(np.zeros((101, 1)), np.arange(101), qid=np.ones(101))
+    data = as_ranking_data(np.zeros((101, 1)), np.arange(101), qid=[1] * 100 + [2])
     with pytest.raises(DataError, match="at most 100 different values for McRank, got 101"):
         McRank().fit(data)
+    assert len(McRank(n_estimators=1, n_jobs=1).fit(data.select([0])).grades_) == 100
 
 
 @pytest.mark.parametrize("method", ["multiclass", "ordinal"])
