@@ -388,7 +388,7 @@ IDLE = {
     "UncertainMerit.method": "the same",
     "UncertainMerit.discount": "the same",
     "ImpactRatioFloor.reference": "there are two groups, so everyone else is the other one",
-    "ScoreBonus.tied_first": "acts on ties, which these scores lack; test_list_selection has some",
+    "ScoreBonus.tied_first": "acts on ties, which these scores lack; tests/search has some",
 }
 #: Parameters that have no effect alone and do not warn, with the reason.
 QUIET = {
