@@ -2,13 +2,14 @@
 
 import json
 import random
+import re
 import sys
 from pathlib import Path
 
 import pytest
 
 from equirank import DataError, Reranker
-from equirank.core.registry import metric_names, public_classes
+from equirank.core.registry import metric_names, public_classes, public_names
 
 ROOT = Path(__file__).parents[1]
 CASES = sorted((ROOT / "tests" / "fuzz_cases").glob("*.json"))
@@ -38,8 +39,30 @@ def test_every_metric_and_reranker_is_attacked():
     assert set(metric_names()) <= names
     rerankers = set(public_classes(Reranker, ["equirank.rerankers"])) - {"Guaranteed"}
     rerankers -= {"UncertainMerit"}  # it needs draws of merit
-    assert rerankers == set(reranker_targets.PARAMS) == set(promises.CHECKS)
+    for table, file in (
+        (reranker_targets.PARAMS, "PARAMS of fuzz/reranker_targets.py"),
+        (promises.CHECKS, "CHECKS of fuzz/promises.py"),
+    ):
+        lacking, gone = rerankers - table.keys(), table.keys() - rerankers
+        assert not lacking, f"add a line for {', '.join(sorted(lacking))} to {file}"
+        assert not gone, f"remove {', '.join(sorted(gone))} from {file}: no public re-ranker"
     assert rerankers <= names
+
+
+#: Readers that no target names.
+NOT_ATTACKED = {
+    "read_excel": "workbooks are opened by other libraries",
+    "read_file": 'it calls the other readers; the target "table file" opens files as it does',
+}
+
+
+def test_every_reader_is_attacked():
+    readers = {name for name in public_names("equirank.io") if name.startswith("read_")}
+    text = Path(reader_targets.__file__).read_text("utf-8")
+    named = {name for name in readers if re.search(rf"\b{name}\b", text)}
+    lacking = sorted(readers - named - NOT_ATTACKED.keys())
+    assert not lacking, f"add a target for {lacking} to TARGETS of fuzz/reader_targets.py"
+    assert readers - named == NOT_ATTACKED.keys()
 
 
 @pytest.mark.slow

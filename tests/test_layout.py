@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -16,20 +17,13 @@ FILES = sorted(ROOT.rglob("*.py"))
 LATE = {"core/environment.py", "core/registry.py"}
 #: Factories with a local import of a module that imports theirs; the only two cycles.
 CYCLES = {("core/data.py", "core.ranking"), ("core/metric.py", "core.scorer")}
-#: Packages from the bottom up, as in the import contract of pyproject.toml.
-LAYERS = [
-    {"kernels"},
-    {"core"},
-    {"metrics", "statistics", "policies", "theory", "costs", "constraints", "io"},
-    {"rankers", "rerankers", "allocation", "preprocess", "datasets", "engines"},
-    {"plots"},
-    {"reports"},
-    {"auditing", "comparison"},
-    {"distributed", "search"},
-    {"recipes"},
-    {"studio", "testing"},
-    {"cli"},
-]
+PROJECT = Path(__file__).parents[1]
+#: Layers of packages from the top down, as lines of the import contract.
+LINES = tomllib.loads((PROJECT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"][
+    "contracts"
+][0]["layers"]
+#: The same from the bottom up, as sets of packages.
+LAYERS = [set(re.split(r" [|:] ", line)) for line in reversed(LINES)]
 
 
 def name_of(path):
@@ -39,6 +33,11 @@ def name_of(path):
 @cache
 def tree_of(path):
     return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def advice(what, found):
+    """The message of a check: what to do, and each place."""
+    return "\n".join([what, *found])
 
 
 def layer_of(package):
@@ -60,7 +59,14 @@ def imported(path, node):
 
 def test_every_package_has_a_layer():
     packages = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in FILES}
-    assert packages - {"__init__", "__main__"} == set().union(*LAYERS)
+    different = sorted((packages - {"__init__"}) ^ set().union(*LAYERS))
+    assert not different, f"layers of [tool.importlinter] in pyproject.toml must list {different}"
+
+
+def test_contributors_read_the_layers_of_the_contract():
+    text = (PROJECT / "CONTRIBUTING.md").read_text("utf-8")
+    layers = "\n".join(line for line in LINES if line != "__main__")
+    assert f"```text\n{layers}\n```" in text, f"CONTRIBUTING.md must list the layers:\n{layers}"
 
 
 def climbs(path, tree):
@@ -128,19 +134,21 @@ def private_calls(path, tree, defined):
 
 def test_modules_are_imported_by_name_in_two_files_only():
     late = {name_of(path) for path in FILES if list(names_modules(tree_of(path)))}
-    assert late == LATE
+    assert late == LATE, f"import_module belongs in these files only: {sorted(LATE)}"
 
 
 def test_imports_never_climb():
-    assert not [each for path in FILES if name_of(path) not in LATE
-                for each in climbs(path, tree_of(path))]  # fmt: skip
+    found = [
+        each for path in FILES if name_of(path) not in LATE for each in climbs(path, tree_of(path))
+    ]
+    assert not found, advice("imports go down only, as CONTRIBUTING.md lists the packages", found)
 
 
 def test_no_package_uses_private_names_of_another():
     defined = defined_private()
     found = [each for path in FILES for each in private_uses(path, tree_of(path))]
     found += [each for path in FILES for each in private_calls(path, tree_of(path), defined)]
-    assert not found
+    assert not found, advice("make public, or move, what another package uses", found)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +176,8 @@ def test_no_file_name_occurs_twice():
     names = Counter(
         path.name for path in FILES if path.name != "__init__.py" and path.parent != ROOT / "cli"
     )
-    assert not [name for name, times in names.items() if times > 1]
+    found = [name for name, times in names.items() if times > 1]
+    assert not found, advice("give each file a name of its own", found)
 
 
 def prose(path):
@@ -185,7 +194,7 @@ def prose(path):
 
 #: Words of the old house style, which say nothing to a reader from outside.
 REFUSED = re.compile(r"\b(doors?|rooms?|speaks|pulls?)\b", re.I)
-DOCS = sorted((ROOT.parents[1] / "docs").glob("**/*.md"))
+DOCS = sorted((PROJECT / "docs").glob("**/*.md"))
 
 
 def test_prose_uses_plain_words():
@@ -195,7 +204,7 @@ def test_prose_uses_plain_words():
         for part in prose(path)
         for m in REFUSED.finditer(part.replace("pull request", ""))
     ]
-    assert not found
+    assert not found, advice("use plain words instead", found)
 
 
 def test_docstrings_begin_with_what_a_function_does():
@@ -208,4 +217,4 @@ def test_docstrings_begin_with_what_a_function_does():
         for doc in [ast.get_docstring(node) or ""]
         if begin.match(doc)
     ]
-    assert not found
+    assert not found, advice("begin with another verb than Give, Say, Tell or Let", found)

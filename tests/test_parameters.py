@@ -24,11 +24,15 @@ from equirank.core.registry import find
 from equirank.costs import GroupPairCost, ListedPairCost
 from equirank.preprocess import PrefixSharesOracle
 from equirank.rankers import AdaRank, RankBoost
+from equirank.rerankers.group_bounds import NoBounds
 
 CLASSIFIERS = ["RankingClassifier", "CostSensitiveAdaBoost"]
 TRANSFORMERS = ["IFair", "LearnedFairRepresentation", "FairScoringWeights", "CausalFairScores"]
 SAMPLERS = ["UniformSampler", "RowNormSampler", "LeverageSampler", "KMedoidsSampler"]
 ALL = [*RANKERS, *RERANKERS, *CLASSIFIERS, *TRANSFORMERS, *SAMPLERS, "Reranked", "Blend"]
+
+
+HERE = "tests/test_parameters.py"
 
 
 def test_every_public_estimator_is_here():
@@ -37,7 +41,9 @@ def test_every_public_estimator_is_here():
     packages = ("rankers", "rerankers", "preprocess")
     names = {name for each in packages for name in public_names(f"equirank.{each}")}
     estimators = {name for name in names if hasattr(find(name), "get_params")}
-    assert estimators - set(ALL) == {"Guaranteed"}, "a base class"
+    lacking = sorted(estimators - {*ALL, "Guaranteed"})  # a base class
+    assert not lacking, f"add {lacking} to CLASSIFIERS, TRANSFORMERS or SAMPLERS of {HERE}"
+    assert estimators == set(ALL) | {"Guaranteed"}, f"CLASSIFIERS and so on of {HERE} name more"
     assert set(EXEMPT) >= {*CLASSIFIERS, *TRANSFORMERS, *SAMPLERS}
 
 
@@ -377,15 +383,12 @@ IDLE = {
     "time_limit": "the longest search for a list; short lists need none",
     "PreferredRankBoost.random_state": "draws rows for quantiles, of more rows than here",
     "LearnedFairRepresentation.protected": "the columns of groups, if groups are not given to fit",
-    "ContinuousFairness.on_infeasible": "a parameter of all re-rankers; this one has no bounds",
+    "ContinuousFairness.on_infeasible": "a parameter of all re-rankers; each list has a transport",
     "UncertainMerit.phi": "merit is certain in a ranking of one draw, as here",
     "UncertainMerit.method": "the same",
     "UncertainMerit.discount": "the same",
-    "EpsilonGreedy.on_infeasible": "a parameter of all re-rankers; this one has no bounds",
     "ImpactRatioFloor.reference": "there are two groups, so everyone else is the other one",
-    "MarginLottery.on_infeasible": "a parameter of all re-rankers; this one has no bounds",
-    "ScoreBonus.on_infeasible": "a parameter of all re-rankers; this one has no bounds",
-    "ScoreBonus.tied_first": "acts on ties, which these scores lack; test_list_selection has some",
+    "ScoreBonus.tied_first": "acts on ties, which these scores lack; tests/search has some",
 }
 #: Parameters that have no effect alone and do not warn, with the reason.
 QUIET = {
@@ -424,7 +427,17 @@ def case(name, parameter, now):
     for word in words(find(name).params.get(parameter)):
         if word != now:
             return Case(word)
-    raise AssertionError(f"CASES lacks a second value for {name}.{parameter}")
+    raise AssertionError(
+        f"add a second value of {parameter} to CASES of {HERE}: "
+        f'"{name}.{parameter}": VALUE, or Case(VALUE, PARAMETERS TO SET BESIDE IT)'
+    )
+
+
+def is_unbound(name):
+    """Whether a re-ranker states no bounds: none of its lists can be infeasible."""
+    if name not in RERANKERS or f"{name}.on_infeasible" in CASES:
+        return False
+    return isinstance(find(name)(**base(name))(data("plain").ranking()).bounds, NoBounds)
 
 
 def words(constraint):
@@ -432,6 +445,14 @@ def words(constraint):
         return list(constraint.words)
     parts = {Optional: lambda c: [c.part], AnyOf: lambda c: c.parts}.get(type(constraint))
     return [] if parts is None else [w for part in parts(constraint) for w in words(part)]
+
+
+#: What to do about a parameter without effect, by how often it is right.
+ADVICE = (
+    f"if it is used, add what shows it to CASES of {HERE}, as Case(VALUE, PARAMETERS TO SET BESIDE "
+    "IT), for on_infeasible parameters that no list can meet; if no result can show it, add the "
+    "reason to IDLE"
+)
 
 
 @pytest.mark.slow
@@ -445,7 +466,7 @@ def test_two_values_give_two_results(name):
     faults = []
     for parameter in kind.__fields__:
         keys = {parameter, f"{name}.{parameter}"}
-        if keys & IDLE.keys():
+        if keys & IDLE.keys() or (parameter == "on_infeasible" and is_unbound(name)):
             continue
         now = given.get(parameter, kind.__fields__[parameter].default)
         tried = case(name, parameter, now)
@@ -454,12 +475,17 @@ def test_two_values_give_two_results(name):
         first = outcome(kind(**beside), tried.data) if tried.beside else usual
         second = outcome(kind(**beside | {parameter: tried.value}), tried.data)
         if first[0] == second[0]:
-            faults.append(f"{parameter}: {now!r} and {tried.value!r} give the same result")
+            faults.append(
+                f"{parameter}: {now!r} and {tried.value!r} give the same result; {ADVICE}"
+            )
         if not tried.beside or keys & QUIET.keys():
             continue
         alone, said = outcome(kind(**given | {parameter: tried.value}), tried.data)
         if alone == usual[0] and not any(f"{parameter} of {name}" in each for each in said):
-            faults.append(f"{parameter}: {tried.value!r} has no effect alone, in silence")
+            faults.append(
+                f"{parameter}: {tried.value!r} has no effect alone, in silence; declare in "
+                f"only_with what it needs, or add the reason to QUIET of {HERE}"
+            )
     assert not faults, "\n".join(faults)
 
 

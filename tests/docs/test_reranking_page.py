@@ -17,5 +17,5 @@ def extension():
 def test_the_table_is_what_the_classes_say():
     writer = extension()
     page = writer.PAGE.read_text(encoding="utf-8")
-    assert writer.with_table(page) == page, "run python docs/_ext/reranker_chooser.py"
+    assert writer.with_table(page) == page, "run make generate"
     assert page.count("| `") >= 12

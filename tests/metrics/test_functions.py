@@ -38,6 +38,8 @@ def pairs():
     """Return each metric's class with its function, if that takes scores and returns a value."""
     for name in metric_names():
         word = function_name(name)
+        if word not in equirank.metrics.__all__:
+            continue  # the test of the stubs says what to do
         function = getattr(equirank.metrics, word)
         signature = inspect.signature(function)
         if "y_score" in signature.parameters and signature.return_annotation is Any:

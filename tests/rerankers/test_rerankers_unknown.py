@@ -26,6 +26,8 @@ from equirank.rerankers import (
 
 RERANKERS = public_classes(Reranker, ["equirank.rerankers"])
 REFUSED = {"ContinuousFairness"}
+#: Those that rank lists with unknown labels.
+USUAL = [name for name, cls in RERANKERS.items() if getattr(cls, "unknown", None) != "refused"]
 
 
 def sample(labels, score=None, **more):
@@ -56,6 +58,11 @@ def test_every_reranker_ranks_the_unknown_or_says_that_it_cannot(name):
     cls = RERANKERS[name]
     rule = cls(**getattr(cls, "test_params", {}))
     here, there = lists(), turned(lists())
+    refuses = getattr(cls, "unknown", None) == "refused"
+    assert refuses == (name in REFUSED), (
+        f'state in {name} how it treats unknown labels, unknown = "free" or "fixed"; if it can '
+        "only refuse them, add it to REFUSED in this file"
+    )
     if name in REFUSED:
         with pytest.raises(DataError, match=r"needs the group of every row, .* unknown in row \d+"):
             rule(here.ranking())
@@ -75,7 +82,7 @@ def test_every_reranker_ranks_the_unknown_or_says_that_it_cannot(name):
         assert (shown > 0).all()  # nobody is left out
 
 
-@pytest.mark.parametrize("name", sorted(set(RERANKERS) - {"Guaranteed", "ContinuousFairness"}))
+@pytest.mark.parametrize("name", USUAL)
 def test_a_list_without_a_known_label_keeps_its_order(name):
     data = as_ranking_data(
         score=[4, 3, 2, 1, 6, 5],

@@ -73,7 +73,8 @@ def test_files_say_what_they_must():
 
 def test_facts_are_those_of_the_objects():
     named = {load_vectors(name)["object"] for name in vector_names()} - {None}
-    assert named == set(metric_names())
+    lacking = sorted(set(metric_names()) - named)
+    assert named == set(metric_names()), f"{lacking} have no vectors: see docs/conformance.md"
     for name in vector_names():
         vectors = load_vectors(name)
         if vectors["object"]:

@@ -1,6 +1,6 @@
 """Two worked audits say what their golden files hold, and no audit says more than it may.
 
-After a change that is meant, write the files anew: python tests/auditing/test_worked_audits.py
+After a change that is meant, write the files anew: python tests/auditing/test_audit_worked.py
 """
 
 import re

@@ -64,6 +64,8 @@ UNKNOWN = {
 
 
 def test_every_reranker_has_a_request():
+    lacking = sorted(set(CLASSES) - {*NAMING, "Guaranteed"})
+    assert not lacking, f"add parameters of {lacking} that name the group b to NAMING in this file"
     assert set(NAMING) == set(CLASSES) - {"Guaranteed"}
 
 
