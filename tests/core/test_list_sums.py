@@ -505,6 +505,14 @@ def test_samples_have_bounds(monkeypatch):
     assert sum_data(data).kept.n_lists == 1
 
 
+def test_the_most_unequal_lists_are_found_among_many():
+    """All of up to 2,000 lists; of more, those as unequal as the 500th from the end."""
+    from equirank.core.list_samples import most_unequal
+
+    assert most_unequal(np.arange(2000.0)).tolist() == list(range(2000))
+    assert most_unequal(np.arange(2001.0)).tolist() == list(range(1501, 2001))
+
+
 def test_counts_of_decided_lists_are_kept_while_they_are_few(monkeypatch, tmp_path):
     rng = np.random.default_rng(3)
     sizes = rng.integers(2, 7, 60)
