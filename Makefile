@@ -11,7 +11,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHES := $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio browser quick test test-bare test-lowest lint types contract docs generate fuzz package check bench clean
+.PHONY: help demo studio browser quick test test-bare test-lowest lint types contract docs generate fuzz mutants package check bench clean
 
 # pytest keeps the tests as bytecode; without it each process prepares all of them anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -108,6 +108,10 @@ generate: $(VENV)/.stamp-test  ## write what follows from the classes: metric fu
 fuzz: $(VENV)/.stamp-test  ## attack readers, models, re-rankers and metrics for SECONDS=60
 	@echo ">> attacking for $(SECONDS) seconds; a fault is written to tests/fuzz_cases"
 	@$(BIN)/python -m fuzz --seconds $(SECONDS) --jobs $(JOBS) --summary build/fuzz.json $(ARGS)
+
+mutants: $(VENV)/.stamp-test  ## plant breaks in a copy of the source and count those that the tests find
+	@echo ">> planting breaks, one at a time; build/mutants.jsonl keeps the results"
+	@$(BIN)/python .ci/mutants.py --jobs $(JOBS) $(ARGS)
 
 package: $(VENV)/.stamp-release  ## build what a release publishes, in build/dist, and check it
 	@echo ">> building the wheel and the source archive"
