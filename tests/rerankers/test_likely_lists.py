@@ -55,6 +55,7 @@ def test_a_list_is_found_wherever_there_is_one(kind, mode):
                 assert losses[-1] < 1e-6
         else:
             assert one.proven or mode != EXPECTED  # the integer program tries all lists
+            assert (one.chance, one.least, one.score, one.greedy_score) == (0.0, 0.0, 0.0, 0.0)
             closest = arrange_list(value, share, floors, conditions, closest=True, time_limit=5.0)
             assert len(set(closest.order.tolist())) == K
             assert closest.missed is not None
