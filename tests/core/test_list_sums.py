@@ -16,7 +16,7 @@ from equirank.core.list_sums import ListSums
 from equirank.core.metric import measure, permuted
 from equirank.core.outcomes import DecisionRule
 from equirank.core.shuffles import shuffle_labels
-from equirank.core.summed_lists import list_columns, sum_data, sum_lists
+from equirank.core.summed_lists import Before, list_columns, sum_data, sum_lists
 from equirank.core.sums_plan import SumsPlan, Survey
 from equirank.core.sums_views import margins_of
 from equirank.metrics import (
@@ -547,3 +547,18 @@ def test_counts_of_decided_lists_are_kept_while_they_are_few(monkeypatch, tmp_pa
     again = sum_data(early, rule=rule) + sum_data(late, like=first)
     assert margins_of(again.sums, 0, 1) is None
     assert margins_of((again + again).sums, 0, 1) is None
+
+
+def test_a_plan_compares_changes_if_both_rankings_have_the_same_people():
+    data = made(lists=12)
+    data = replace(data, ids=np.arange(data.n_rows))
+    ranking, plan = data.ranking(), sum_data(data).plan
+    other = Ranking.from_scores(data, -data.score)
+    before, changed = Before.paired(ranking, other, plan)
+    assert (before.refused, plan.changed, changed.changed, changed.cut) == ("", False, True, None)
+    assert Before.paired(ranking, other, changed)[1] is changed
+    assert Before.paired(ranking, other, replace(plan, changed=True, cut=5))[1].cut is None
+    others = replace(data.select(np.arange(12) >= 0), ids=data.ids + 1).ranking()
+    refused, unchanged = Before.paired(ranking, others, changed)
+    assert refused.refused
+    assert not unchanged.changed
