@@ -11,12 +11,13 @@ from equirank.auditing.measures import GroupTotals, list_differences
 from equirank.core import sums_views
 from equirank.core.block_columns import prefix_grid
 from equirank.core.evaluation import Result
+from equirank.core.group_columns import group_columns
 from equirank.core.list_keys import list_keys
 from equirank.core.list_sums import ListSums
 from equirank.core.metric import measure, permuted
 from equirank.core.outcomes import DecisionRule
 from equirank.core.shuffles import shuffle_labels
-from equirank.core.summed_lists import Before, list_columns, sum_data, sum_lists
+from equirank.core.summed_lists import Before, _planned, list_columns, sum_data, sum_lists
 from equirank.core.sums_plan import SumsPlan, Survey
 from equirank.core.sums_views import margins_of
 from equirank.metrics import (
@@ -562,3 +563,19 @@ def test_a_plan_compares_changes_if_both_rankings_have_the_same_people():
     refused, unchanged = Before.paired(ranking, others, changed)
     assert refused.refused
     assert not unchanged.changed
+
+
+def test_costs_are_kept_if_a_metric_reads_them():
+    data = made(lists=12)
+    data = replace(data, cost=np.linspace(1, 2, data.n_rows))
+    for name, needed in (("NDCG@5", False), ("CostNDCG@5", True)):
+        plan = sum_data(data, metrics=[name]).plan
+        codes = np.stack([data.sensitive[each].codes for each in plan.groups], axis=1)
+        assert (_planned(data.ranking(), plan, codes).data.cost is not None) == needed
+
+
+def test_a_split_of_a_quotient_of_sums_has_columns_for_both_sums():
+    for name, parts in (("NDCG@5", [0, 0, 0, 1, 1, 1]), ("DCG@5", [0, 0, 0])):
+        plan = SumsPlan.of(Survey({"sex": ("f", "m")}, {10: 5}), metrics=[name], by="sex")
+        assert [column.part for column in group_columns(plan)] == parts
+        assert [column.group for column in group_columns(plan)] == ["f", "m", None] * len({*parts})
