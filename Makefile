@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check
 BENCHES := $(filter-out benchmarks/_%,$(sort $(wildcard benchmarks/*.py)))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo studio browser quick test test-all test-bare test-lowest lint types contract docs generate fuzz golden package check bench clean
+.PHONY: help demo studio browser quick test test-all test-bare test-lowest lint types contract docs generate fuzz golden mutants package check bench clean
 
 # pytest keeps the tests as bytecode; without it each process prepares all of them anew.
 unexport PYTHONDONTWRITEBYTECODE
@@ -117,6 +117,10 @@ fuzz: $(VENV)/.stamp-test-all  ## attack readers, models, re-rankers and metrics
 
 golden: $(VENV)/.stamp-test  ## compare results of audits and other calls with the stored ones
 	@PYTHONPATH=tests $(BIN)/python -m golden --jobs $(JOBS) $(ARGS)
+
+mutants: $(VENV)/.stamp-test-all  ## plant breaks in a copy of the source and count those that the tests find
+	@echo ">> planting breaks, one at a time; build/mutants.jsonl keeps the results"
+	@$(BIN)/python .ci/mutants.py --jobs $(JOBS) $(ARGS)
 
 package: $(VENV)/.stamp-release  ## build what a release publishes, in build/dist, and check it
 	@echo ">> building the wheel and the source archive"

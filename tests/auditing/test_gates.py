@@ -290,6 +290,29 @@ def test_many_comparisons_need_many_draws():
     assert count_comparisons([read_gate("any g selected < 0.5")], result.plan_of_rows()) == 10
 
 
+def test_comparisons_of_gates_are_counted():
+    """Sex has 2 groups and age 3; people are selected at 3 cutoffs; one group is protected."""
+    rng = np.random.default_rng(0)
+    result = audit(
+        score=rng.random(90),
+        sensitive={"sex": ["f", "m"] * 45, "age": ["a", "b", "c"] * 30},
+        protected={"sex": "f", "age": ["a", "b"]}, k=[5, 10, 20], n_boot=20, n_permutations=99,
+    )  # fmt: skip
+    counts = {
+        "sex=f selected < 0.8": 1 * 3,  # one group at every cutoff
+        "sex=f selected at 10 < 0.8": 1,
+        "any sex selected < 0.8": 2 * 3,
+        "any age selected at 5 < 0.8": 3,
+        "any age exposure < 0.8": 3,
+        "ExposureGap > 0.1": 1 + 2,  # the protected groups of each attribute
+        "any finding": 1,
+    }
+    plan = result.plan_of_rows()
+    gates = {text: read_gate(text) for text in counts}
+    assert {text: count_comparisons([gate], plan) for text, gate in gates.items()} == counts
+    assert count_comparisons(list(gates.values()), plan) == sum(counts.values())
+
+
 def test_metrics_are_corrected_for_chance(hiring):
     rows = {(r["attribute"], r["metric"]): r for r in hiring.tables["gaps"]}
     sex, age = rows["sex", "RND"], rows["age_group", "RND"]

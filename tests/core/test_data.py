@@ -440,3 +440,10 @@ def test_select_agrees_with_filtering_the_rows_first(qid, draw):
     assert part.qids.tolist() == wanted
     assert part.to_original(part.y).tolist() == rows
     assert isinstance(part, RankingData)
+
+
+def test_groups_of_one_attribute_may_be_a_list():
+    data = as_ranking_data(score=[2, 1], sensitive_features=list("ab"), groups=["a", "b", "c"])
+    assert data.attribute().categories == ("a", "b", "c")
+    with pytest.raises(DataError, match="groups must map attributes to their groups, got 'ab'"):
+        as_ranking_data(score=[2, 1], sensitive_features=list("ab"), groups="ab")

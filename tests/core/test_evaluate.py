@@ -93,6 +93,36 @@ def test_items_of_a_single_list_are_resampled_within_groups():
         assert result.results[1].replicates[at] == pytest.approx(rnd)
 
 
+@pytest.mark.parametrize(
+    ("metrics", "split"),
+    [
+        ("RND(by='sex', step=5), RND(by='age', step=5)", {}),
+        ("NDCG@10, ExposureGap(by='sex')", {"by": "age"}),
+        ("NDCG@10", {"by": "sex", "control": "age"}),
+    ],
+)
+def test_items_of_a_single_list_are_resampled_within_all_groups_compared(
+    monkeypatch, metrics, split
+):
+    """Each replicate has as many rows of each sex and age as the list."""
+    values = data(n_queries=1, n_items=60)
+    drawn = []
+
+    def counts_of(rng, n_boot, strata, draw=inference.item_counts):
+        for counts in draw(rng, n_boot, strata):
+            drawn.extend(counts)
+            yield counts
+
+    monkeypatch.setattr(inference, "item_counts", counts_of)
+    evaluate(values, metrics, **split, n_boot=30, n_permutations=0)
+    sex, age = (values.sensitive[name].codes for name in ("sex", "age"))
+    cell = 2 * sex + age
+    assert len(drawn) == 30
+    for counts in drawn:
+        assert np.bincount(cell, counts).tolist() == np.bincount(cell).tolist()
+    assert len({tuple(counts) for counts in drawn}) == 30
+
+
 @pytest.mark.parametrize("ties", [False, True])
 def test_resampled_slots_of_a_list_without_ties_need_no_blocks(ties):
     """Copies of a row are equal in relevance and group: tied or in sequence, nothing changes."""

@@ -164,6 +164,15 @@ def test_paired_randomisation_of_many_queries_agrees_with_t():
     assert p_random == pytest.approx(p_t, abs=0.02)
 
 
+def test_paired_randomisation_does_not_depend_on_the_size_of_blocks(monkeypatch):
+    """Draws of 16 signs use whole words of random bits, so blocks draw the same ones."""
+    difference = np.random.default_rng(5).normal(0.3, 1.0, size=16)
+    whole = inference.paired_tests(difference, np.random.default_rng(0), 999)
+    for block in (8, 16, 160):  # fewer signs than one draw has; one draw; ten draws
+        monkeypatch.setattr(inference, "BLOCK", block)
+        assert inference.paired_tests(difference, np.random.default_rng(0), 999) == whole
+
+
 @pytest.mark.parametrize(("values", "expected"), [([0.2], (math.nan,) * 2), ([0.0] * 5, (1, 1))])
 def test_paired_tests_of_nothing(values, expected):
     result = inference.paired_tests(np.array(values), np.random.default_rng(0))

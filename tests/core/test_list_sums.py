@@ -11,12 +11,13 @@ from equirank.auditing.measures import GroupTotals, list_differences
 from equirank.core import sums_views
 from equirank.core.block_columns import prefix_grid
 from equirank.core.evaluation import Result
+from equirank.core.group_columns import group_columns
 from equirank.core.list_keys import list_keys
 from equirank.core.list_sums import ListSums
 from equirank.core.metric import measure, permuted
 from equirank.core.outcomes import DecisionRule
 from equirank.core.shuffles import shuffle_labels
-from equirank.core.summed_lists import list_columns, sum_data, sum_lists
+from equirank.core.summed_lists import Before, _planned, list_columns, sum_data, sum_lists
 from equirank.core.sums_plan import SumsPlan, Survey
 from equirank.core.sums_views import margins_of
 from equirank.metrics import (
@@ -505,6 +506,14 @@ def test_samples_have_bounds(monkeypatch):
     assert sum_data(data).kept.n_lists == 1
 
 
+def test_the_most_unequal_lists_are_found_among_many():
+    """All of up to 2,000 lists; of more, those as unequal as the 500th from the end."""
+    from equirank.core.list_samples import most_unequal
+
+    assert most_unequal(np.arange(2000.0)).tolist() == list(range(2000))
+    assert most_unequal(np.arange(2001.0)).tolist() == list(range(1501, 2001))
+
+
 def test_counts_of_decided_lists_are_kept_while_they_are_few(monkeypatch, tmp_path):
     rng = np.random.default_rng(3)
     sizes = rng.integers(2, 7, 60)
@@ -539,3 +548,34 @@ def test_counts_of_decided_lists_are_kept_while_they_are_few(monkeypatch, tmp_pa
     again = sum_data(early, rule=rule) + sum_data(late, like=first)
     assert margins_of(again.sums, 0, 1) is None
     assert margins_of((again + again).sums, 0, 1) is None
+
+
+def test_a_plan_compares_changes_if_both_rankings_have_the_same_people():
+    data = made(lists=12)
+    data = replace(data, ids=np.arange(data.n_rows))
+    ranking, plan = data.ranking(), sum_data(data).plan
+    other = Ranking.from_scores(data, -data.score)
+    before, changed = Before.paired(ranking, other, plan)
+    assert (before.refused, plan.changed, changed.changed, changed.cut) == ("", False, True, None)
+    assert Before.paired(ranking, other, changed)[1] is changed
+    assert Before.paired(ranking, other, replace(plan, changed=True, cut=5))[1].cut is None
+    others = replace(data.select(np.arange(12) >= 0), ids=data.ids + 1).ranking()
+    refused, unchanged = Before.paired(ranking, others, changed)
+    assert refused.refused
+    assert not unchanged.changed
+
+
+def test_costs_are_kept_if_a_metric_reads_them():
+    data = made(lists=12)
+    data = replace(data, cost=np.linspace(1, 2, data.n_rows))
+    for name, needed in (("NDCG@5", False), ("CostNDCG@5", True)):
+        plan = sum_data(data, metrics=[name]).plan
+        codes = np.stack([data.sensitive[each].codes for each in plan.groups], axis=1)
+        assert (_planned(data.ranking(), plan, codes).data.cost is not None) == needed
+
+
+def test_a_split_of_a_quotient_of_sums_has_columns_for_both_sums():
+    for name, parts in (("NDCG@5", [0, 0, 0, 1, 1, 1]), ("DCG@5", [0, 0, 0])):
+        plan = SumsPlan.of(Survey({"sex": ("f", "m")}, {10: 5}), metrics=[name], by="sex")
+        assert [column.part for column in group_columns(plan)] == parts
+        assert [column.group for column in group_columns(plan)] == ["f", "m", None] * len({*parts})

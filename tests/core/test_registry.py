@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import equirank.metrics as room
 from equirank import DataError, Metric, Ranking
+from equirank.core import errors
 from equirank.core.errors import suggest
 from equirank.core.metric_function import function_name
 from equirank.core.registry import (
@@ -18,6 +19,7 @@ from equirank.core.registry import (
     parse_metric,
     parse_metrics,
     public_class,
+    public_names,
 )
 from equirank.metrics import NDCG, RND, Precision
 
@@ -199,6 +201,12 @@ def test_any_text_parses_or_is_a_data_error(text):
     except DataError:
         return
     assert text.strip()
+
+
+def test_the_public_names_of_a_module_without_a_stub():
+    assert public_names("equirank.core.errors") == dict.fromkeys(
+        errors.__all__, "equirank.core.errors"
+    )
 
 
 def test_suggest():

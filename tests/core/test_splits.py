@@ -171,6 +171,18 @@ def test_train_and_test_share_the_queries_out(n_queries, test_size, seed):
     assert train.n_queries >= 1
 
 
+@pytest.mark.parametrize(
+    ("n", "share", "n_test"), [(7, 0.25, 2), (6, 0.2, 1), (10, 0.36, 4), (10, 0.34, 3), (3, 0.9, 2)]
+)
+def test_the_test_has_the_nearest_number_of_lists_or_rows(n, share, n_test):
+    """1.75 -> 2, 1.2 -> 1, 3.6 -> 4, 3.4 -> 3; one of three remains for training."""
+    data = as_ranking_data(None, np.zeros(2 * n), qid=np.repeat(np.arange(n), 2))
+    _, test = query_train_test_split(data, test_size=share, random_state=0)
+    assert test.n_queries == n_test
+    _, test = query_train_test_split(np.zeros((n, 1)), test_size=share, by="item", random_state=0)
+    assert test.n_rows == n_test
+
+
 def test_a_quarter_is_tested_by_default():
     train, test = query_train_test_split(None, np.ones(16), qid=np.arange(16), random_state=0)
     assert (train.n_queries, test.n_queries) == (12, 4)

@@ -230,6 +230,22 @@ def test_missing_cells(write, word):
     fails(path, rf"line 3: sensitive \('sex'\) must not be missing{got}; missing_sens", **missing)
 
 
+def test_the_first_word_of_a_column_is_named_if_it_is_unknown(write):
+    path = write("qid,sex\nunknown,unknown\n1,m\n")
+    fails(path, r"line 2: sensitive \('sex'\) must not be missing, got 'unknown'", sensitive="sex")
+
+
+def test_pyarrow_reads_numbers_and_missing_cells_without_help(write, monkeypatch):
+    pytest.importorskip("pyarrow")
+
+    def refuse(*args):
+        raise AssertionError("read cell by cell")
+
+    monkeypatch.setattr(delimited, "numbers_of", refuse)
+    path = write("qid,f,g\n1,0.5,NA\n1,,2\n")
+    np.testing.assert_array_equal(read_csv(path).X, [[0.5, np.nan], [np.nan, 2.0]])
+
+
 @pytest.mark.parametrize("role", ["query", "score", "position", "cost", "id"])
 def test_what_must_not_be_missing(write, role):
     path = write("a,b\n\n1,1\nNA,2\n")
@@ -373,6 +389,16 @@ def test_bad_arguments(write):
     fails(path, "score must be one of the columns .* got 3", score=3)
     words = "missing_sensitive must be one of 'error', 'unknown', 'category', got 'x'"
     fails(path, words, missing_sensitive="x")
+
+
+def test_the_score_may_be_a_decision_too_and_no_other_role(write):
+    path = write("qid,score,hired\n1,2,1\n1,1,0\n")
+    data = both(path, score="score", outcomes=["score", "hired"])
+    assert data.score.tolist() == [2.0, 1.0]
+    assert [column.tolist() for column in data.outcomes.values()] == [[2, 1], [1, 0]]
+    words = "column 'hired' must have one role, got several"
+    fails(path, words, relevance="hired", outcomes="hired")
+    fails(path, words, sensitive="hired", outcomes="hired")
 
 
 def test_odd_but_legal_quotes_are_left_to_the_standard_library(write):

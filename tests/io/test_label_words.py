@@ -211,7 +211,8 @@ def test_look_alikes_need_one_fitting_word():
 
 
 @pytest.mark.parametrize(
-    "bands", [3, {"age": []}, {"age": [50, 35]}, {"age": "35"}, {"age": [True]}]
+    "bands",
+    [3, {"age": []}, {"age": [50, 35]}, {"age": "35"}, {"age": [True]}, {"age": 35}, {"age": {35}}],
 )
 def test_bands_must_be_ascending_numbers(bands):
     with pytest.raises(DataError, match="bands"):

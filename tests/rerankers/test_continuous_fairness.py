@@ -129,6 +129,9 @@ def test_what_it_cost_and_why():
 def test_bad_input_is_named():
     with pytest.raises(DataError, match=r"theta of ContinuousFairness must be a number in \[0, 1"):
         ContinuousFairness(1.5).rerank([1, 2], sensitive_features=list("ab"))
+    for theta in ({"a": 0.5, "b": 1.5}, {"a": -0.5, "b": 1.0}, {("a",): 1.0, "b": 1.0}, {}):
+        with pytest.raises(DataError, match=r"or a mapping of group to such a number, got \{"):
+            ContinuousFairness(theta).rerank([1, 2], sensitive_features=list("ab"))
     given = {"sensitive_features": list("ab")}
     with pytest.raises(DataError, match="theta of ContinuousFairness must be one of the groups"):
         ContinuousFairness({"x": 1.0}).rerank([1, 2], **given, groups=["a", "b"])

@@ -104,6 +104,16 @@ def test_pools():
     assert table.alpha <= 0.1
 
 
+def test_a_share_of_a_pool_is_the_nearest_number_of_items():
+    """0.35 * 8 = 2.8 -> 3 items, 0.4 * 8 = 3.2 -> 3 items."""
+    own = fa_star_ir_table(8, 3 / 8, 0.1, pool=8)
+    for share in (0.35, 0.4):
+        table = fa_star_ir_table(8, share, 0.1, pool=8)
+        assert table[-1] == 3
+        assert table.tolist() == own.tolist()
+        assert table.fail_probability == own.fail_probability
+
+
 def test_several_groups(monkeypatch, tmp_path):
     monkeypatch.setenv("EQUIRANK_CACHE", str(tmp_path))
     shares = {"a": 0.2, "b": 0.3}

@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from equirank import DataError
 from equirank.kernels.label_chances import EXPECTED, JOINT, PREFIX, Minimums, reached, worth
+from equirank.rerankers import likely_lists
 from equirank.rerankers.likely_lists import Conditions, arrange_list
 
 N, K = 6, 3
@@ -52,9 +54,23 @@ def test_a_list_is_found_wherever_there_is_one(kind, mode):
             if mode == EXPECTED:
                 assert losses[-1] < 1e-6
         else:
+            assert one.proven or mode != EXPECTED  # the integer program tries all lists
+            assert (one.chance, one.least, one.score, one.greedy_score) == (0.0, 0.0, 0.0, 0.0)
             closest = arrange_list(value, share, floors, conditions, closest=True, time_limit=5.0)
             assert len(set(closest.order.tolist())) == K
             assert closest.missed is not None
             assert "group" in conditions.reason(closest)
     assert found > 5
     assert np.mean(losses) < 0.05
+
+
+def test_a_table_of_probabilities_may_have_the_largest_size_and_no_more(monkeypatch):
+    value, conditions = case(np.random.default_rng(1), "both sides", JOINT)
+    share, floors = conditions.of_list(0, np.arange(N))
+    size = K * 2 * 2  # prefixes, counts 0 and 1, sides
+    monkeypatch.setattr(likely_lists, "MOST_COUNTS", size)
+    found = arrange_list(value, share, floors, conditions, closest=True, time_limit=5.0)
+    assert len(found.order) == K
+    monkeypatch.setattr(likely_lists, "MOST_COUNTS", size - 1)
+    with pytest.raises(DataError, match="the table of probabilities would be too large"):
+        arrange_list(value, share, floors, conditions, closest=True, time_limit=5.0)

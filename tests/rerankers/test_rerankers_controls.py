@@ -56,7 +56,7 @@ def test_controls_are_parameters_and_their_ranges_are_allowed(name):
         high = 5 if control.high is None else control.high
         assert control.words
         assert control.low < high
-        assert control.step > 0
+        assert control.step == (1 if control.high is None else 0.01)  # people, or a hundredth
         steps = (high - control.low) / control.step
         assert steps == pytest.approx(round(steps))
         for value in (control.low, high):

@@ -145,6 +145,11 @@ def test_bounds_are_held_against_the_list():
     codes, offsets = np.array([0, 1, 1, 0, 0]), np.array([0, 3, 5])
     shares = np.array([[0.5, 0.5], [0.5, 0.5]])
     assert ShareBounds("", shares).holds(codes, offsets).tolist() == [True, False]
+    bounds, counts = ShareBounds("", np.array([[0.5, 0.5], [0.4, 0.6]])), np.zeros((4, 2))
+    assert bounds.lower(0, counts).tolist() == [[0, 0], [1, 1], [1, 1], [2, 2]]
+    assert bounds.upper(0, counts).tolist() == [[1, 1], [1, 1], [2, 2], [2, 2]]
+    assert bounds.lower(1, counts).tolist() == [[0, 0], [0, 1], [1, 1], [1, 2]]  # 0.4 j, 0.6 j
+    assert bounds.upper(1, counts).tolist() == [[1, 1], [1, 2], [2, 2], [2, 3]]
     least = np.array([[0, 0], [1, 1], [1, 1], [0, 0], [2, 0]])
     start, lengths = np.array([0, 3]), np.array([3, 2])
     assert TableBounds("", least, None, start, lengths).holds(codes, offsets).all()

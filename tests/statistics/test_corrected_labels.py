@@ -256,6 +256,34 @@ def test_the_tipping_share_makes_the_difference_vanish():
     assert abs((a * (positions - 10.5)).sum()) < 0.05 * (a.sum() * 10)
 
 
+def test_shares_do_not_depend_on_the_unit_of_the_values():
+    positions, labels, lists = drawn(np.random.default_rng(8), 30, 20, effect=0.3)
+    labels[positions > 14] = None
+    one, other = (
+        label_breakdown(scale * positions, labels, "a", qid=lists, n_boot=60)
+        for scale in (1.0, 1 / 1024)
+    )
+    assert 0 < one.tipping_share < 1
+    for name in ("breakdown", "breakdown_interval", "tipping_share", "expected_share"):
+        assert getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9), name
+    for name in ("value", "low", "high", "interval_low", "bounds_low", "bounds_high"):
+        assert 1024 * getattr(other, name) == pytest.approx(getattr(one, name), rel=1e-9), name
+
+
+def test_the_interval_of_a_difference_is_students_over_lists():
+    """30 lists: t of 29 degrees, and deviations of replicates are too small by sqrt(29 / 30)."""
+    positions, labels, lists = drawn(rng := np.random.default_rng(8))
+    known = hidden(rng, labels)
+    found = label_breakdown(positions, known, "a", qid=lists, n_boot=60, random_state=3)
+    model, values = given_model(positions, known, lists, None, None, None, None)
+    sums = membership_sums(model, model.attribute.code("a"), values)
+    replicates = sums.replicates(60, 3)[:, sums_module.COLUMNS.index("centred")]
+    half = scipy_stats.t.ppf(0.975, 29) * replicates.std(ddof=1) * sqrt(30 / 29)
+    scale = sums.point()[sums_module.COLUMNS.index("pairs")]
+    assert found.high - found.value == pytest.approx(half / scale, rel=1e-9)
+    assert found.value - found.low == pytest.approx(half / scale, rel=1e-9)
+
+
 def test_few_lists_have_intervals_for_their_people():
     rng = np.random.default_rng(9)
     positions, labels, lists = drawn(rng, 3, 60, effect=1.0)

@@ -73,6 +73,8 @@ def test_certain_labels_stay_in_every_draw():
     np.testing.assert_array_equal(drawn[:, codes >= 0], np.repeat(codes[codes >= 0][None], 300, 0))
     assert set(np.unique(drawn[:, codes < 0])) == {0, 1}
     np.testing.assert_array_equal(drawn, model.imputed(300, 5))
+    model.imputed(3, 6)
+    assert list(model._imputed) == [(3, 6)]  # draws are large, so only the last ones are kept
 
 
 @pytest.mark.parametrize("how", ["missing", "flips"])

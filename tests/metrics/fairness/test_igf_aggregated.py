@@ -96,4 +96,4 @@ def test_merit_near_the_largest_number():
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", [IGFAggregated(), IGFAggregated @ 2])
 def test_keeps_its_promises(metric):
-    check_metric(metric, skip={"ties"})
+    check_metric(metric)

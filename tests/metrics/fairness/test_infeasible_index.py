@@ -111,4 +111,4 @@ def test_never_more_than_there_are_prefixes():
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", [InfeasibleIndex(), InfeasibleIndex(per_group=True) @ 4])
 def test_keeps_its_promises(metric):
-    check_metric(metric, skip={"ties"})
+    check_metric(metric)

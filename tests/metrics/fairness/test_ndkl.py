@@ -112,4 +112,4 @@ def test_one_group_or_nothing_is_undefined():
 @pytest.mark.slow
 @pytest.mark.parametrize("metric", [NDKL(), NDKL @ 2])
 def test_keeps_its_promises(metric):
-    check_metric(metric, skip={"ties"})
+    check_metric(metric)

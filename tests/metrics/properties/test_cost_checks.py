@@ -7,7 +7,7 @@ import pytest
 
 from equirank import DataError
 from equirank.metrics import CostNDCG, cost_ndcg, csdcg
-from equirank.metrics.properties import cost_properties
+from equirank.metrics.properties import cost_checks, cost_properties
 
 
 def held(metric):
@@ -36,6 +36,16 @@ def test_a_change_of_costs_by_a_thousandth():
     new = [cost_ndcg(y, score, cost=c) for c in costs]
     assert new[0] == 1.0
     assert 0.9995 < new[1] < 1.0
+
+
+def test_two_lists_of_eight_have_equal_relevance():
+    """Each has the same y > 0 throughout; the other lists have it by chance only."""
+    lists = cost_checks._lists(800, np.random.default_rng(0))
+    parts = np.split(lists.y, lists.offsets[1:-1])
+    equal = np.array([len(set(y.tolist())) == 1 and y[0] > 0 for y in parts])
+    by_number = equal.reshape(100, 8).sum(axis=0)
+    assert by_number[:2].tolist() == [100, 100]
+    assert by_number[2:].max() < 20
 
 
 @dataclass(frozen=True, repr=False, kw_only=True)
