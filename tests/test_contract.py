@@ -276,6 +276,7 @@ def test_every_reranker_keeps_the_contract(name):
     check_reranker(make(name))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RERANKERS)
 def test_reranking_many_lists_keeps_no_memory(name):
     reranker, rng = make(name), np.random.default_rng(0)
@@ -304,6 +305,7 @@ def shifty_scores(model, data):
     return data.X[:, 0] + range(data.n_rows)
 
 
+@pytest.mark.slow
 def test_the_checks_fail_for_broken_rankers():
     from reference_ranker import GroupRidgeRanker, RidgeRanker
 

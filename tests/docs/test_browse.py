@@ -20,7 +20,7 @@ INSIDE = f'<div style="overflow-x:auto">{WIDE}</div>'
 
 
 @needs_chromium
-@pytest.mark.slow
+@pytest.mark.gate
 def test_pages_that_scroll_sideways_are_named(tmp_path, monkeypatch):
     pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
     monkeypatch.setitem(os.environ, "EQUIRANK_CHROMIUM", FOUND)

@@ -281,7 +281,9 @@ REPORTS |= {"train": "model/card.html"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command", ["audit", "compare", "train", pytest.param("rerank", marks=pytest.mark.gate)]
+)
 def test_equal_runs_in_two_folders_write_equal_bytes(tmp_path, command):
     found = []
     for name in ("one", "another place"):
@@ -309,7 +311,7 @@ def test_equal_runs_in_two_folders_write_equal_bytes(tmp_path, command):
     assert "R. O.</bdi>" in page
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_two_processes_with_other_hashes_write_equal_bytes(tmp_path):
     folder = write_inputs(tmp_path / "one")
     found = []

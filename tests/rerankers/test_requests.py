@@ -83,6 +83,7 @@ def check(result, labels, k):
     return order.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [None, 10])
 @pytest.mark.parametrize("request_", REQUESTS)
 @pytest.mark.parametrize("name", NAMING)
@@ -98,6 +99,7 @@ def test_requests_that_lack_something_are_served(name, request_, k):
         assert order == list(range(len(order)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", UNKNOWN)
 @pytest.mark.parametrize("name", NAMING)
 def test_unknown_labels_are_ranked_or_refused_with_a_way_out(name, labels):
@@ -110,6 +112,7 @@ def test_unknown_labels_are_ranked_or_refused_with_a_way_out(name, labels):
     check(rule.rerank(range(len(people), 0, -1), **given), people, getattr(rule, "k", None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule", [DetGreedy(), FAStarIR(), RooneyRule(k=3), ImpactRatioFloor(k=3), ExposureOptimal()]
 )
@@ -267,6 +270,7 @@ RULES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", [X, FRAME], ids=["array", "frame"])
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("told", [True, False], ids=["with groups", "without groups"])
