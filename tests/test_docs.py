@@ -157,7 +157,7 @@ def shell(tmp_path, monkeypatch):
             assert result.exit_code == 0, f"{lines}\n{result.output}"
             return [result.stdout]
         script = "\n".join(["set -e", *(f"{line}\nprintf '{END}'" for line in lines)])
-        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=120)
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=600)
         assert done.returncode == 0, f"{lines}\n{done.stdout}{done.stderr}"
         return done.stdout.split(END)[:-1]
 
