@@ -10,10 +10,13 @@ import importlib.util
 import os
 import re
 from functools import cache
+from pathlib import Path
 
 import pytest
 import typer.testing
 from hypothesis import HealthCheck, settings
+
+ROOT = Path(__file__).parent
 
 # Each core has a test process, so other threads wait; by default those of OpenMP do so in a loop.
 # A test of several threads asks for them. Read when a library is loaded, also by child processes.
@@ -92,6 +95,14 @@ def pytest_make_collect_report(collector):
     if report.failed and MISSING:
         skip_if_missing(report, report.longreprtext)
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Look for examples in the docstrings of the library, and not in those of the tests."""
+    found = yield
+    library = ROOT / "src" in file_path.parents
+    return [each for each in found if library or type(each) is pytest.Module]
 
 
 @pytest.hookimpl(wrapper=True)

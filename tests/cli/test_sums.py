@@ -70,7 +70,7 @@ def test_days_are_summed_added_and_audited(days):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_stages_and_a_reference_are_part_of_the_plan(days):
     for day in (0, 1):
         rows = log(day, groups=("f", "m", "x"))
@@ -137,7 +137,7 @@ def test_scores_and_a_second_score_of_rows_logs_and_sums(days):
     assert gate.exit_code == 1, gate.output
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_two_logs_are_compared_like_two_files(days):
     new = log(0).assign(person=lambda rows: np.arange(len(rows)))
     old = new.assign(score=np.where(new["sex"] == "m", new["score"] - 0.5, new["score"]).round(2))

@@ -42,6 +42,12 @@ NAMING = {
     "ScoreBonus": {"bonus": 1.0, "protected": "b"},
     "UncertainMerit": {},
 }
+#: With a cutoff, too, where none is named and the class has one.
+CUTOFFS = [(name, {}) for name in NAMING] + [
+    (name, {"k": 10})
+    for name, named in NAMING.items()
+    if "k" in CLASSES[name].params and "k" not in named
+]
 #: Rankings that select, draw or move scores; the others keep the order if nothing is bounded.
 CHANGED = {"EpsilonGreedy", "MarginLottery", "OnlineSelection"}
 #: Labels of a request, and further arguments.
@@ -84,12 +90,10 @@ def check(result, labels, k):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("k", [None, 10])
 @pytest.mark.parametrize("request_", REQUESTS)
-@pytest.mark.parametrize("name", NAMING)
-def test_requests_that_lack_something_are_served(name, request_, k):
+@pytest.mark.parametrize(("name", "cutoff"), CUTOFFS)
+def test_requests_that_lack_something_are_served(name, request_, cutoff):
     labels, more = REQUESTS[request_]
-    cutoff = {"k": k} if k and "k" in CLASSES[name].params and "k" not in NAMING[name] else {}
     rule = CLASSES[name](**NAMING[name], **cutoff)
     scores = np.arange(len(labels), 0, -1.0)
     order = check(
