@@ -176,7 +176,13 @@ def test_only_the_largest_of_many_groups_are_drawn():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        each if each in ("comparison", "exposure") else pytest.param(each, marks=pytest.mark.gate)
+        for each in PICTURES
+    ],
+)
 def test_hostile_names_are_only_text(name):
     groups = [name for key, name in HOSTILE.items() if key != "long"]
     hostile = sample_audit({HOSTILE["long"]: groups}, n_queries=2)

@@ -144,6 +144,7 @@ def test_an_explanation_can_be_drawn(contribution):
     assert "Why" in vl_convert.vegalite_to_svg(pair_explanation(explained(contribution)).to_json())
 
 
+@pytest.mark.slow
 def test_sampling_error_draws_errors_and_the_bounds_that_exist():
     table = {
         "sampler": ["uniform", "uniform", "k-medoids", "k-medoids"],

@@ -74,6 +74,7 @@ def in_polars(columns):
     return DataFrame(columns, strict=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [Table, pd.DataFrame, in_polars])
 def test_any_table_will_do(make):
     assert draw(make(COLUMNS)) == draw()

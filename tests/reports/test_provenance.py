@@ -230,6 +230,7 @@ def page():
     )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_everything_from_users_is_escaped(page):
     shown = re.sub(r"<script.*?</script>", "", page, flags=re.S)
     assert "<img" not in shown

@@ -200,6 +200,7 @@ def imported(path):
             yield "." * node.level + (node.module or "")
 
 
+@pytest.mark.slow
 def test_definitions_share_nothing_with_the_library():
     paths = sorted((ROOT / "conformance").rglob("*.py"))
     assert len(paths) > 8

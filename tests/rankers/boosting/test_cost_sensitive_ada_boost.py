@@ -186,7 +186,7 @@ def guide_table():
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.parametrize("variant", RULES)
 def test_the_guide_states_what_is_measured(variant):
     assert guide_table()[variant] == verdicts(variant)
@@ -248,7 +248,7 @@ def test_scikit_learn_accepts_it(calibration):
     check_estimator(CostSensitiveAdaBoost(n_estimators=5, calibration=calibration), on_skip=None)
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.parametrize("variant", [v for v in RULES if v not in ("AdaMEC", "AdaCost")])
 def test_scikit_learn_accepts_every_variant(variant):
     check_estimator(CostSensitiveAdaBoost(variant, n_estimators=3, calibration=None), on_skip=None)

@@ -659,6 +659,7 @@ def test_a_pipeline_decides_about_missing_values_itself():
         as_ranker(clone(filled)).fit(X, y, qid=lists)
 
 
+@pytest.mark.slow
 def test_parameters_can_be_searched():
     search = GridSearchCV(
         as_ranker(ranker("lightgbm")), {"model__num_leaves": [2, 8]}, cv=2, error_score="raise"
