@@ -10,11 +10,13 @@ import importlib.util
 import os
 import re
 from functools import cache
+from pathlib import Path
 
 import pytest
 import typer.testing
 from hypothesis import HealthCheck, settings
 
+ROOT = Path(__file__).parent
 # What failed tests saw and said: the pages of a browser, and commands (tests/*.py).
 pytest_plugins = ("waiting", "chromium")
 
@@ -96,6 +98,14 @@ def pytest_make_collect_report(collector):
     if MISSING and not report.passed:
         skip_if_missing(report, str(report.longrepr))
     return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(file_path):
+    """Look for examples in the docstrings of the library, and not in those of the tests."""
+    found = yield
+    library = ROOT / "src" in file_path.parents
+    return [each for each in found if library or type(each) is pytest.Module]
 
 
 @pytest.hookimpl(wrapper=True)

@@ -2,8 +2,10 @@
 
 import doctest
 import inspect
+import itertools
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -11,9 +13,11 @@ from pathlib import Path
 
 import pytest
 from sklearn import config_context
+from typer.testing import CliRunner
 from waiting import LIMIT
 
 from equirank import Ranker
+from equirank.cli.app import app
 from equirank.core.registry import metric_names, public_classes
 from equirank.metrics.properties import scenario_names
 
@@ -24,6 +28,11 @@ PAGES = [
     *sorted((ROOT / "docs" / "results").glob("*.md")),
     *sorted((ROOT / "docs" / "tutorials").glob("*.md")),  # their cells run when pages are built
 ]
+#: The pages whose code make test runs, too; that of the others is for the gate.
+FIRST_PAGES = {"README.md"} | {
+    f"docs/{name}.md" for name in ("cheat_sheet", "concepts", "evaluation", "explain", "remedy")
+}
+FIRST_EXAMPLES = {"plot_evaluate.py", "plot_rerank.py"}
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 FENCE = re.compile(
     r"^(?P<indent> *)```(?P<kind>\w+)\n(?P<body>.*?)^(?P=indent)```$", re.DOTALL | re.MULTILINE
@@ -46,10 +55,21 @@ def name_of(page):
     return page.relative_to(ROOT).as_posix()
 
 
+def parametrised(name, paths, name_of, first):
+    """Parametrise over files, of which all but the first are for the gate."""
+    return pytest.mark.parametrize(
+        name,
+        [
+            pytest.param(path, id=name, marks=() if name in first else pytest.mark.gate)
+            for path, name in ((path, name_of(path)) for path in paths)
+        ],
+    )
+
+
 def pages_with(*kinds):
     """Parametrise over the pages that have such blocks."""
     found = [page for page in PAGES if any(blocks(page, *kinds))]
-    return pytest.mark.parametrize("page", found, ids=name_of)
+    return parametrised("page", found, name_of, FIRST_PAGES)
 
 
 @pytest.mark.slow
@@ -76,7 +96,7 @@ def run_python_blocks(page):
     return names
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_the_searches_of_the_lightgbm_page_score_each_list():
     """The scores and the alpha of the page, without scikit-learn's tools."""
     with config_context():
@@ -97,6 +117,14 @@ def test_the_searches_of_the_lightgbm_page_score_each_list():
     assert page["alpha"] == max(means, key=means.get)
 
 
+#: A call that needs nothing of a shell: it runs in this process, which has imported the library.
+PLAIN = re.compile(r"equirank [^$*|<>&;()\\]*")
+
+
+def is_plain(line):
+    return PLAIN.fullmatch(line) is not None
+
+
 def commands(body):
     """Split a console block into its commands, each with the output shown below it."""
     parts = re.split(r"^\$ ", body, flags=re.MULTILINE)
@@ -104,8 +132,11 @@ def commands(body):
 
 
 @pytest.fixture
-def shell(tmp_path):
-    """Return a function that runs lines in one shell that knows ``python`` and ``equirank``."""
+def shell(tmp_path, monkeypatch):
+    """Return a function that runs lines in one shell that knows ``python`` and ``equirank``.
+
+    It returns what each line printed.
+    """
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
     module, function = scripts["equirank"].split(":")
     start = f"import sys; sys.argv[0] = 'equirank'; from {module} import {function}; {function}()"
@@ -114,23 +145,22 @@ def shell(tmp_path):
     for name, options in {"python": "", "equirank": f'-c "{start}"'}.items():
         (tools / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {options} "$@"\n')
         (tools / name).chmod(0o755)
-    environment = os.environ | {
-        "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
-        "COLUMNS": "100",
-        "NO_COLOR": "1",
-        "PYTHONWARNINGS": "error",
-    }
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", f"{tools}{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("PYTHONWARNINGS", "error")
 
     def run(lines):
+        if is_plain(lines[0]):
+            words = shlex.split(lines[0])[1:]
+            result = CliRunner().invoke(app, words, prog_name="equirank")
+            assert result.exit_code == 0, f"{lines}\n{result.output}"
+            return [result.stdout]
         script = "\n".join(["set -e", *(f"{line}\nprintf '{END}'" for line in lines)])
-        return subprocess.run(
-            ["sh", "-c", script],
-            capture_output=True,
-            text=True,
-            env=environment,
-            cwd=tmp_path,
-            timeout=LIMIT,
-        )
+        done = subprocess.run(["sh", "-c", script], capture_output=True, text=True, timeout=LIMIT)
+        assert done.returncode == 0, f"{lines}\n{done.stdout}{done.stderr}"
+        return done.stdout.split(END)[:-1]
 
     return run
 
@@ -139,34 +169,29 @@ def shell(tmp_path):
 @pages_with("console")
 def test_commands_run(page, shell):
     for _, body, line in blocks(page, "console"):
-        done = commands(body)
-        result = shell([command for command, _ in done])
-        assert result.returncode == 0, f"{page.name}:{line}\n{result.stdout}{result.stderr}"
-        outputs = result.stdout.split(END)
-        for (command, shown), output in zip(done, outputs, strict=False):
+        done, outputs = commands(body), []
+        for plain, part in itertools.groupby((each for each, _ in done), is_plain):
+            lines = list(part)
+            for each in [lines[at : at + 1] for at in range(len(lines))] if plain else [lines]:
+                outputs += shell(each)
+        for (command, shown), output in zip(done, outputs, strict=True):
             if shown.strip():
                 same = doctest.OutputChecker().check_output(shown, output, FLAGS)
                 assert same, f"{page.name}:{line}\n$ {command}\n{output}"
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.name)
+@parametrised("script", EXAMPLES, lambda script: script.name, FIRST_EXAMPLES)
 def test_examples_run(script, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(script.read_text(encoding="utf-8"), str(script), "exec"), {"__name__": "__main__"})
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_to_files_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
-        if "://" not in target and not target.endswith(".rst"):  # written when pages are built
-            assert (page.parent / target).exists(), f"{page.name} links to {target}"
-
-
-def test_contributing_and_changelog_link_to_files():
-    for page in (ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"):
-        test_links_to_files_lead_somewhere(page)
+def test_links_to_files_lead_somewhere():
+    for page in [*PAGES, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]:
+        for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+            if "://" not in target and not target.endswith(".rst"):  # written when pages are built
+                assert (page.parent / target).exists(), f"{page.name} links to {target}"
 
 
 def test_blocks_are_found(tmp_path):

@@ -40,8 +40,12 @@ def ranking(request):
     ).ranking()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::equirank.EquirankWarning")
-@pytest.mark.parametrize("step", STEPS)
+@pytest.mark.parametrize(
+    "step",
+    [pytest.param(step, marks=pytest.mark.gate) if step == "audit" else step for step in STEPS],
+)
 def test_memory_is_linear(ranking, step):
     STEPS[step](ranking.data.select_items(np.arange(10)).ranking())  # compiles and imports
     tracemalloc.start()

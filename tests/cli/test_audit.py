@@ -217,6 +217,7 @@ def test_against(tmp_path):
     assert "Nobody moved." in read(*words).verdict
 
 
+@pytest.mark.slow
 def test_a_second_file_needs_ids(people, tmp_path):
     other = tmp_path / "before.csv"
     words = [*SEX, "--score", "score", "--against", other]
@@ -305,6 +306,7 @@ def biased(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_gates_of_comparisons(biased):
     words = [biased, *SEX, "--sensitive", "team", "--k", "5"]
     rules = ["--fail-on", "sex=f selected < 0.8", "--fail-on", "any team selected < 0.8"]
@@ -326,7 +328,7 @@ def test_a_gate_that_cannot_fire_is_told_without_changing_the_exit_code(biased):
     assert "so this gate cannot fire" in line
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_an_interrupt_leaves_nothing_behind(tmp_path):
     rows = [f"{i % 40},{'fm'[i % 2]},{(i * 7919) % 1000}" for i in range(60_000)]
     path = tmp_path / "people.csv"
@@ -358,6 +360,7 @@ def test_an_interrupt_leaves_nothing_behind(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["people.csv"]
 
 
+@pytest.mark.slow
 def test_a_column_of_names_is_refused_unless_allowed(tmp_path):
     path = tmp_path / "names.csv"
     path.write_text("name,score,relevance\n" + "".join(f"n{j},{j},{j % 2}\n" for j in range(21)))

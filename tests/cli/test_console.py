@@ -351,6 +351,7 @@ def test_a_full_disk_is_named_and_nothing_is_lost(people, monkeypatch, at):
     assert all(target.read_text() == "kept" for target in targets)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("becomes", ["itself", "nothing", "a SystemError"])
 @pytest.mark.parametrize("at", range(3))
@@ -408,13 +409,14 @@ def test_an_interrupt_in_a_callback_from_c_is_raised_after_it(capfd, interruptib
     assert sys.unraisablehook is before
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("freed", ["while the command runs", "after its last line"])
-def test_what_an_interrupt_leaves_half_made_is_freed_in_silence(people, freed):
+def test_what_an_interrupt_leaves_half_made_is_freed_in_silence(freed):
     """An object of a compiler that was interrupted in its constructor fails when it is freed."""
     program = (
         "import os, signal\n"
-        "from equirank.io import table_file\n"
+        "import equirank.cli.metrics as command\n"
         "class Half:\n"
         "    def __init__(self):\n"
         "        os.kill(os.getpid(), signal.SIGINT)\n"
@@ -424,13 +426,12 @@ def test_what_an_interrupt_leaves_half_made_is_freed_in_silence(people, freed):
         "def interrupted(*given, **more):\n"
         "    try: Half()\n"
         f"    except KeyboardInterrupt: {'pass' if freed.startswith('while') else 'raise'}\n"
-        "    return gather(*given, **more)\n"
-        "gather, table_file.gather_csv = table_file.gather_csv, interrupted\n"
+        "    return rows(*given, **more)\n"
+        "rows, command._rows = command._rows, interrupted\n"
         "from equirank.cli.app import main; main()\n"
     )
-    words, _ = next(iter(runs(people)))
     done = subprocess.run(
-        [sys.executable, "-c", program, *map(str, words)],
+        [sys.executable, "-c", program, "metrics"],
         capture_output=True,
         text=True,
         timeout=LIMIT,
@@ -456,7 +457,7 @@ def test_an_interrupt_before_the_command_is_one_line_too(monkeypatch, capsys, in
     assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # nothing is left to interrupt
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.skipif(os.name != "posix", reason="signal 9")
 @pytest.mark.parametrize(("at", "step"), [(0, 1), (0, 2), (1, 1)])
 def test_a_killed_command_leaves_whole_files_and_the_next_one_sweeps(people, at, step):

@@ -214,6 +214,7 @@ def test_the_example_is_toml_whatever_the_names(people):
     assert len(tomllib.loads(example("x", hiring_guess()))["metrics"]) == 6
 
 
+@pytest.mark.gate
 def test_guessing_of_many_columns(tmp_path):
     count = 12_000
     path = tmp_path / "wide.csv"

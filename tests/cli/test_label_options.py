@@ -52,6 +52,7 @@ def told(document):
     return document["facts"]["labels"]["attributes"]["race"]["knowledge"]
 
 
+@pytest.mark.slow
 def test_each_option_reaches_the_audit(file, tmp_path):
     assert told(run(file)[1]) == "missing"
     _, found = run(file, "--probabilities", "race=Black:p_b,White:p_w")
@@ -69,6 +70,7 @@ def test_each_option_reaches_the_audit(file, tmp_path):
     assert told(found) == "matrix"
 
 
+@pytest.mark.slow
 def test_an_attribute_of_probabilities_alone(file):
     options = ["--n-boot", "20", "--k", "5", "--json", "-"]
     given = ["--probabilities", "race=b:p_b,w:p_w"]

@@ -139,6 +139,7 @@ def test_a_workbook(tmp_path):
     assert out.read_text().splitlines()[0] == "qid,sex,score,old_position,new_position"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("protected", "code", "said"),
     [
@@ -214,6 +215,7 @@ params = { n_estimators = 3 }
 """
 
 
+@pytest.mark.slow
 def test_a_configuration_and_a_prediction_read_alike(tmp_path):
     sexes = ("w\u00e4", "M", "m")
     rows = [f"{at // 6} {sexes[at % 3]} {at % 5},5 {at % 2}" for at in range(48)]

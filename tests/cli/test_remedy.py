@@ -38,6 +38,7 @@ def file(tmp_path):
 GIVEN = ("--query", "job", "--sensitive", "sex", "--id", "person", "--n-boot", "0")
 
 
+@pytest.mark.slow
 def test_json_and_terminal(file, tmp_path):
     out = tmp_path / "found.json"
     result = run(file, *GIVEN, "--target", TARGET, "--json", out)
@@ -76,6 +77,7 @@ def test_the_order_is_written_with_all_columns(file, tmp_path):
     assert top.count("f") / 42 >= 0.8 * top.count("m") / 42
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -98,6 +100,7 @@ def test_bad_input_is_one_line(file, tmp_path, monkeypatch, words, said):
     assert not (tmp_path / "new.csv").exists()
 
 
+@pytest.mark.slow
 def test_a_score_cutoff_selects_as_many_as_before(file, tmp_path):
     out = tmp_path / "new.csv"
     words = ["--cutoff", "score>=0.5", "--target", "sex=f selected >= 0.8"]
@@ -139,7 +142,7 @@ def test_hostile_names_are_escaped(tmp_path):
     assert label in json.loads((tmp_path / "r.json").read_text())["remedies"][0]["sentence"]
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_a_trained_model_has_its_features_tried(tmp_path):
     rng = np.random.default_rng(0)
     path = tmp_path / "train.csv"

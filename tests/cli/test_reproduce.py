@@ -23,6 +23,7 @@ def test_list():
     assert all(row["title"] and row["path"] for row in rows)
 
 
+@pytest.mark.slow
 def test_a_study(tmp_path):
     words = ("theory", "--quick", "--part", "bipartite", "--seeds", "1", "--out", str(tmp_path))
     done = run(*words)

@@ -39,7 +39,7 @@ def workspace():
     return made
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_a_run_writes_what_the_studio_downloads(workspace, tmp_path):
     (tmp_path / "people.csv").write_bytes(people())
     (tmp_path / "my.toml").write_bytes(workspace.download("recipe").content)
@@ -63,6 +63,7 @@ def test_a_run_writes_what_the_studio_downloads(workspace, tmp_path):
     assert str(tmp_path) not in page
 
 
+@pytest.mark.slow
 def test_another_file_is_a_warning_and_a_bad_recipe_names_its_line(workspace, tmp_path):
     (tmp_path / "people.csv").write_bytes(people().replace(b"L0,", b"L9,"))
     recipe = workspace.download("recipe").content.replace(b"lower", b"lowest")

@@ -29,6 +29,7 @@ def test_a_missing_package_names_the_extra(monkeypatch, package):
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_bad_files_and_ports_are_one_line(tmp_path):
     pytest.importorskip("uvicorn", reason="uvicorn is not installed")
     pytest.importorskip("starlette", reason="starlette is not installed")
@@ -46,7 +47,7 @@ def test_bad_files_and_ports_are_one_line(tmp_path):
             assert "Traceback" not in done.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_the_command_serves_until_it_is_stopped():
     pytest.importorskip("uvicorn", reason="uvicorn is not installed")
     pytest.importorskip("starlette", reason="starlette is not installed")

@@ -44,6 +44,7 @@ def claims(path):
     return {claim["id"]: claim["estimate"] for claim in found}
 
 
+@pytest.mark.slow
 def test_days_are_summed_added_and_audited(days):
     first = run("sums", "day0.parquet", "--out", "day0.sums", *PEOPLE)
     assert first.exit_code == 0, first.output
@@ -69,6 +70,7 @@ def test_days_are_summed_added_and_audited(days):
     ]
 
 
+@pytest.mark.gate
 def test_stages_and_a_reference_are_part_of_the_plan(days):
     for day in (0, 1):
         rows = log(day, groups=("f", "m", "x"))
@@ -89,6 +91,7 @@ def test_stages_and_a_reference_are_part_of_the_plan(days):
     assert any(claim["scope"].get("stage") == "hired" for claim in stored["claims"])
 
 
+@pytest.mark.slow
 def test_a_csv_file_is_summed_too(days):
     log(0).to_csv("day0.csv", index=False)
     assert run("sums", "day0.csv", "--out", "a.sums", *PEOPLE).exit_code == 0
@@ -99,6 +102,7 @@ def test_a_csv_file_is_summed_too(days):
     assert claims(days / "a.json") == claims(days / "b.json")
 
 
+@pytest.mark.slow
 def test_scores_and_a_second_score_of_rows_logs_and_sums(days):
     for day in (0, 1):
         rows = log(day)
@@ -133,6 +137,7 @@ def test_scores_and_a_second_score_of_rows_logs_and_sums(days):
     assert gate.exit_code == 1, gate.output
 
 
+@pytest.mark.gate
 def test_two_logs_are_compared_like_two_files(days):
     new = log(0).assign(person=lambda rows: np.arange(len(rows)))
     old = new.assign(score=np.where(new["sex"] == "m", new["score"] - 0.5, new["score"]).round(2))
@@ -175,6 +180,7 @@ def test_two_logs_are_compared_like_two_files(days):
     assert "--against-score must be omitted beside --against" in wrong.output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_the_labels_of_both_logs_are_told(days, kind):
     new = log(0).assign(person=lambda rows: np.arange(len(rows)))
@@ -194,6 +200,7 @@ def test_the_labels_of_both_logs_are_told(days, kind):
         assert f"old.{kind}: sex: 'n/a' " in found.stderr
 
 
+@pytest.mark.slow
 def test_metrics_of_gates_are_part_of_the_sums_of_a_log(days):
     log(2, 21_000).to_parquet("day2.parquet")  # more lists than a sample keeps
     options = [
@@ -210,6 +217,7 @@ def test_metrics_of_gates_are_part_of_the_sums_of_a_log(days):
     assert "equirank: --fail-on holds: " in found.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -284,6 +292,7 @@ def test_large_parquet_files_are_logs(days, monkeypatch):
     assert run("audit", "day0.parquet", *PEOPLE, "--n-boot", 0).exit_code == 0
 
 
+@pytest.mark.slow
 def test_two_periods_are_compared(days):
     assert run("sums", "day0.parquet", "--out", "day0.sums", *PEOPLE).exit_code == 0
     like = ["--like", "day0.sums"]
@@ -310,6 +319,7 @@ def test_two_periods_are_compared(days):
     assert "unpaired must be sums of another file, got the same" in same.stderr
 
 
+@pytest.mark.slow
 def test_logs_and_stored_sums_are_evaluated(days):
     rows = pd.concat(pd.read_parquet(f"day{day}.parquet") for day in (0, 1))
     rows.to_csv("both.csv", index=False)
@@ -341,6 +351,7 @@ def test_one_parquet_file_is_evaluated_with_all_its_rows(days, monkeypatch):
     assert "NDCG@10" in done.stdout  # its relevance is recognised, unlike that of a log
 
 
+@pytest.mark.slow
 def test_logs_are_evaluated_by_default_metrics_and_labels_must_be_known(days):
     done = run("evaluate", "day0.parquet", *PEOPLE, "--memory", "100MB", "--n-boot", 0)
     names = [line.split()[0] for line in done.stdout.splitlines()[3:] if line]

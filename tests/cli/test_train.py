@@ -172,6 +172,7 @@ params = { eps = 0.5 }
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", ["test = 0.25", "folds = 2", 'by = "item"\nfolds = 2'])
 def test_one_seed_rules_the_split_and_the_model_as_in_compare(work, split):
     path = work / "draws.toml"
@@ -362,7 +363,7 @@ print(at)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_kill_at_any_moment_leaves_a_whole_model(work, tmp_path):
     (tmp_path / "out").mkdir()
@@ -386,7 +387,7 @@ def test_a_missing_number_is_named(work):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_an_interrupt_leaves_nothing_half_written(tmp_path, tmp_path_factory):
     # Relevance that follows nothing, so that boosting does not end before the interrupt.

@@ -415,6 +415,7 @@ class TrainedWithGroups(Ranker):
         return data.X[:, 0]
 
 
+@pytest.mark.slow
 def test_fair_training_without_headroom_is_a_warning():
     """Only rankers that are trained with groups are concerned, and only metrics of unfairness."""
     rng = np.random.default_rng(0)

@@ -39,7 +39,7 @@ def start_and_kill(store, n_cells, n_jobs):
     assert child.wait() == -signal.SIGKILL, "it ended by itself"
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.skipif(os.name != "posix", reason="needs signal 9")
 def test_killed_again_and_again_it_ends_with_the_same_table(tmp_path, monkeypatch):
     store = tmp_path / "store"

@@ -105,6 +105,7 @@ def test_a_finding_in_another_metric_is_in_the_lead():
     assert claim.sentence.startswith("y has 0.2 less RND@50 than x (95% confidence interval -0.")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 def test_every_finding_is_said_and_no_superlative_lacks_its_test(seed):
     result = made(random_values(seed), failed=["m4"] if seed % 3 == 0 else [])
@@ -224,6 +225,7 @@ def test_folds_have_holm_and_two_kinds_of_units_share_the_error():
         assert row["p_family"] == pytest.approx(min(1.0, 2 * single["p_family"]))
 
 
+@pytest.mark.slow
 def test_equal_methods_are_rarely_said_to_differ():
     rng = np.random.default_rng(6)
     runs, wrong = 200, 0

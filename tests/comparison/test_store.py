@@ -38,7 +38,7 @@ print(cell_key({"method": describe(model)}))
 """
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_it_stays_the_same_in_another_process(capsys):
     exec(PROGRAM, {})
     there = subprocess.run(

@@ -1,7 +1,6 @@
 """dask_evaluate and dask_audit give the numbers of the whole, however the rows lie."""
 
 import dask
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -53,7 +52,9 @@ def people(n_queries=31, seed=1, missing=False):
 
 
 def parted(frame, n=5):
-    return dd.from_pandas(frame.reset_index(drop=True), npartitions=n, sort=False)
+    from dask.dataframe import from_pandas
+
+    return from_pandas(frame.reset_index(drop=True), npartitions=n, sort=False)
 
 
 def whole(frame):

@@ -4,7 +4,6 @@ import os
 import pickle
 import warnings
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -63,7 +62,9 @@ def people(n_queries=60, seed=0):
 
 
 def parted(frame, n=5):
-    return dd.from_pandas(frame.reset_index(drop=True), npartitions=n, sort=False)
+    from dask.dataframe import from_pandas
+
+    return from_pandas(frame.reset_index(drop=True), npartitions=n, sort=False)
 
 
 def one_machine(frame, params, sensitive="sex", features=FEATURES, **more):

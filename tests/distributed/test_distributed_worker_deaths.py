@@ -11,7 +11,6 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 from pkgutil import resolve_name
 
-import dask.dataframe as dd
 import numpy as np
 import pandas as pd
 import pytest
@@ -79,7 +78,9 @@ ROLES = {"query": "qid", "relevance": "y", "sensitive": "sex"}
 
 
 def parts():
-    return dd.from_pandas(FRAME, npartitions=4, sort=False)
+    from dask.dataframe import from_pandas
+
+    return from_pandas(FRAME, npartitions=4, sort=False)
 
 
 def fit(client, **params):

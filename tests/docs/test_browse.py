@@ -19,7 +19,7 @@ INSIDE = f'<div style="overflow-x:auto">{WIDE}</div>'
 
 
 @needs_chromium
-@pytest.mark.slow
+@pytest.mark.gate
 def test_pages_that_scroll_sideways_are_named(browser, tmp_path):
     pages = {"wide": WIDE, "inside": INSIDE, "text": THEME.format(WIDE), "fits": "x"}
     pages["text_inside"] = THEME.format(INSIDE)

@@ -45,6 +45,7 @@ def session():
     assert not Path(session.folder).exists()
 
 
+@pytest.mark.gate
 def test_cells_share_names_and_show_the_last_value(session):
     nothing = {"printed": "", "value": "", "html": "", "error": ""}
     assert session.run("x = 2\nprint(x)") == nothing | {"printed": "2\n"}
@@ -53,22 +54,26 @@ def test_cells_share_names_and_show_the_last_value(session):
     assert session.run("class A:\n    def _repr_html_(self):\n        return '<b>'\nA()")["html"]
 
 
+@pytest.mark.gate
 def test_cells_write_into_a_folder_of_their_own(session):
     session.run("open('a.txt', 'w').close()")
     assert session.run("import os; print(os.path.abspath('a.txt'))")["printed"] == "a.txt\n"
     assert Path(session.folder, "a.txt").exists()
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("code", ["1 / 0", "import warnings; warnings.warn('x')", "!equirank --x"])
 def test_errors_warnings_and_failed_commands_are_errors(session, code):
     assert session.run(code)["error"]
 
 
+@pytest.mark.gate
 def test_commands_print_their_output(session):
     done = session.run("!equirank --version")
     assert (done["error"], done["printed"].startswith("equirank")) == ("", True)
 
 
+@pytest.mark.gate
 def test_a_process_that_ends_is_an_error():
     pytest.importorskip("altair")
     session = notebooks.Session()

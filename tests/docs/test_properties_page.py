@@ -4,6 +4,8 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 from equirank.metrics.properties import scenario_names
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -21,6 +23,7 @@ ROWS = [
 ]
 
 
+@pytest.mark.slow
 def test_both_tables_are_put_into_the_page(monkeypatch):
     known = page_tables.tables(ASKED)
     monkeypatch.setattr(page_tables, "tables", lambda: known)

@@ -4,7 +4,6 @@ from collections import Counter
 from dataclasses import replace
 
 import dask
-import dask.dataframe
 import duckdb
 import numpy as np
 import pyarrow as pa
@@ -25,6 +24,12 @@ from .test_engines import assert_same, people, write
 
 COLUMNS = {"query": "qid", "score": "score", "relevance": "y", "sensitive": ["sex", "race"]}
 WAYS = {"id": "person", "k": 5, "reference": "race=a", "cross": False}
+
+
+def in_dask(frame, n, **options):
+    from dask.dataframe import from_pandas
+
+    return from_pandas(frame, npartitions=n, **options)
 
 
 def tables(text=False, n_lists=40):
@@ -106,10 +111,7 @@ def by_engine(new, old, folder):
     with duckdb.connect() as connection:
         relations = [connection.from_df(each) for each in (new, old)]
         yield equirank.list_sums(relations[0], against=relations[1], **given)
-    frames = [
-        dask.dataframe.from_pandas(each, npartitions=n, sort=False)
-        for n, each in ((3, new), (2, old))
-    ]
+    frames = [in_dask(each, n, sort=False) for n, each in ((3, new), (2, old))]
     with dask.config.set(scheduler="synchronous"):
         yield equirank.list_sums(frames[0], against=frames[1], **given)
 
@@ -389,10 +391,10 @@ def test_errors_name_file_and_row_of_the_second_table(tmp_path):
         relations = [connection.from_df(each) for each in (NEW, texts)]
         with pytest.raises(DataError, match=words):
             equirank.list_sums(relations[0], against=relations[1], **COLUMNS | WAYS)
-    frames = [dask.dataframe.from_pandas(each, npartitions=2) for each in (NEW, texts)]
+    frames = [in_dask(each, 2) for each in (NEW, texts)]
     with dask.config.set(scheduler="synchronous"), pytest.raises(DataError, match=words):
         equirank.list_sums(frames[0], against=frames[1], **COLUMNS | WAYS)
-    frames[1] = dask.dataframe.from_pandas(bad, npartitions=2, sort=False)
+    frames[1] = in_dask(bad, 2, sort=False)
     with dask.config.set(scheduler="synchronous"), pytest.raises(DataError, match="score"):
         equirank.list_sums(frames[0], against=frames[1], **COLUMNS | WAYS)
 
@@ -446,7 +448,7 @@ def test_scores_are_those_of_the_first_table(tmp_path):
 def test_frames_of_dask_may_have_other_types():
     new = NEW.astype({"qid": "int32", "sex": "category", "race": "category"})
     old = OLD.astype({"qid": "category"})
-    frames = [dask.dataframe.from_pandas(each, npartitions=2) for each in (new, old)]
+    frames = [in_dask(each, 2) for each in (new, old)]
     with dask.config.set(scheduler="synchronous"):
         found = equirank.list_sums(frames[0], against=frames[1], **COLUMNS | WAYS)
     assert_same(found, wanted_sums(NEW, OLD))

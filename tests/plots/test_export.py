@@ -42,6 +42,7 @@ def test_names_cannot_end_the_script(tmp_path):
     assert "<script>alert" not in (tmp_path / "a.html").read_text()
 
 
+@pytest.mark.slow
 def test_line_separators_are_escaped(tmp_path):
     # Vega reads them as ends of lines within the names that it writes into expressions
     points = {"name": ["a\u2028b", r"a\u2028b "], "x": [0.3, 0.1], "y": [0.8, 0.7]}

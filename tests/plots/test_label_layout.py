@@ -54,6 +54,7 @@ def test_a_crowd_is_named_from_afar_with_lines():
     assert not offsets[0].joined
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.floats(24, 376), st.floats(24, 276)), min_size=1, max_size=14))
 def test_names_lie_on_each_other_less_than_without_choice(points):

@@ -29,6 +29,7 @@ def test_sectors_and_both_directions_are_drawn(model):
     assert f"{100 * model.fair_share_:.1f}%" in spec["title"]["text"]
 
 
+@pytest.mark.slow
 def test_fair_angles_can_be_drawn(model):
     import vl_convert
 
@@ -137,11 +138,13 @@ def test_estimates_have_their_interval():
     assert "20 orders" in chart.to_dict()["title"]["subtitle"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("contribution", [[2.0, -1.0], [1.0], [0.0, 0.0]])
 def test_an_explanation_can_be_drawn(contribution):
     assert "Why" in vl_convert.vegalite_to_svg(pair_explanation(explained(contribution)).to_json())
 
 
+@pytest.mark.slow
 def test_sampling_error_draws_errors_and_the_bounds_that_exist():
     table = {
         "sampler": ["uniform", "uniform", "k-medoids", "k-medoids"],

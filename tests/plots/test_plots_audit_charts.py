@@ -81,7 +81,9 @@ def test_every_picture_is_tested():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", PICTURES)
-@pytest.mark.parametrize("attribute", ["sex", "sex x age_group"])
+@pytest.mark.parametrize(
+    "attribute", ["sex", pytest.param("sex x age_group", marks=pytest.mark.gate)]
+)
 def test_a_picture_is_valid_named_and_holds_the_rows_of_its_table(result, name, attribute):
     table, columns = PICTURES[name]
     spec = getattr(plots, name)(result, attribute).to_dict()
@@ -174,7 +176,13 @@ def test_only_the_largest_of_many_groups_are_drawn():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", PICTURES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        each if each in ("comparison", "exposure") else pytest.param(each, marks=pytest.mark.gate)
+        for each in PICTURES
+    ],
+)
 def test_hostile_names_are_only_text(name):
     groups = [name for key, name in HOSTILE.items() if key != "long"]
     hostile = sample_audit({HOSTILE["long"]: groups}, n_queries=2)

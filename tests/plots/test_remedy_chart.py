@@ -20,6 +20,7 @@ def rows_of(spec):
         yield layer["mark"], layer.get("data", {}).get("values", [])
 
 
+@pytest.mark.slow
 def test_every_remedy_is_a_point_and_groups_have_their_own_shape(found):
     spec = remedies(found).to_dict()
     points = [row for mark, rows in rows_of(spec) if mark["type"] == "point" for row in rows]

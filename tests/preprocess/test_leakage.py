@@ -100,6 +100,7 @@ def test_several_groups_and_attributes():
         representation_leakage(Z, both)
 
 
+@pytest.mark.slow
 def test_the_seed_decides():
     rng = np.random.default_rng(4)
     Z, groups = rng.normal(size=(100, 2)), people(100)

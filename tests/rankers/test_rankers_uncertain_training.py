@@ -69,6 +69,7 @@ def test_memberships_of_0_and_1_equal_the_counts_of_labels():
     np.testing.assert_allclose(mixed_pairs(data, None), mixed_pairs(data, None, members))
 
 
+@pytest.mark.slow
 def test_pair_counts_of_recorded_labels_are_unbiased():
     rng = np.random.default_rng(2)
     matrix = np.array([[0.8, 0.2], [0.3, 0.7]])
@@ -126,6 +127,7 @@ def training(rng, n_queries=20, n=30, flips=0.0, unknown=0.0):
     return X, y, np.repeat(np.arange(n_queries), n), np.where(z, "b", "a"), label
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constraint", ["rank_parity", "group_pairwise_accuracy"])
 def test_fair_reduction_with_flipped_labels_is_fair_to_the_true_groups(constraint):
     X, y, qid, true, label = training(np.random.default_rng(3), flips=0.15)
@@ -144,6 +146,7 @@ def test_fair_reduction_with_flipped_labels_is_fair_to_the_true_groups(constrain
     assert fair < 0.6 * plain
 
 
+@pytest.mark.slow
 def test_fair_lambdamart_trains_with_unknown_and_guessed_groups():
     rng = np.random.default_rng(4)
     X, y, qid, true, label = training(rng, n_queries=30, unknown=0.3)

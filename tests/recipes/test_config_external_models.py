@@ -120,6 +120,7 @@ def test_compare(config):
     assert [row["method"] for row in found["summary"]] == list(LIBRARIES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LIBRARIES)
 def test_categories_reach_the_learner_and_new_ones_follow_the_policy(config, name):
     text = CONFIG.replace("[split]", 'encoding = "category"\nunseen = "missing"\n[split]')

@@ -51,6 +51,7 @@ def test_a_recipe_is_written_and_read_back():
 TEXTS = st.text(min_size=1, max_size=8).filter(lambda text: not set("/\\") & {*text})
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     names=st.lists(TEXTS, min_size=1, max_size=3, unique=True),

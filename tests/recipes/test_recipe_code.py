@@ -106,6 +106,7 @@ def refused(texts):
     )
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.fixed_dictionaries(dict.fromkeys(ROLES, TEXTS)))
 @example(dict.fromkeys(ROLES, "x") | {"name": "a\nboom()\n#.csv"})

@@ -30,6 +30,7 @@ def selected(result, k):
     return {row for row, place in enumerate(result.places.tolist()) if 0 < place <= k}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("at", range(5))
 def test_ranges_are_those_of_every_single_step(run, at):
     choice = choices(run.data, "race", "a", 5, None)[at]

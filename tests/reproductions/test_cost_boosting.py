@@ -9,7 +9,7 @@ from equirank.metrics import pair_loss
 from .studies import load, run_quick
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_quick_run(tmp_path):
     pytest.importorskip("altair")
     results = run_quick("cost_boosting", tmp_path, "--seeds", "1")

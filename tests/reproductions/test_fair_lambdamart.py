@@ -7,7 +7,7 @@ from .studies import load, run_quick
 pytest.importorskip("lightgbm")
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_quick_run(tmp_path):
     pytest.importorskip("altair")
     results = run_quick("fair_lambdamart", tmp_path, "--seeds", "1", "--part", "german_sex")

@@ -29,7 +29,7 @@ def rows_of(distances):
     ]
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_quick_run_judges_nothing_and_draws(study, tmp_path, capsys):
     pytest.importorskip("altair")
     results = study.main(["--quick", "--seeds", "1", "--part", "wiki", "--out", str(tmp_path)])
@@ -158,6 +158,7 @@ def test_repeated_splits_share_the_test_part(study):
     assert valid[0] != valid[1] != valid[2]
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("name", ["both+noise", "debias_classifier", "deltr", "plain"])
 def test_seeds_that_train_together_give_the_cells_of_each(study, name):
     from fair_pairwise.grid import QUICK

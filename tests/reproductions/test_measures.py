@@ -6,7 +6,7 @@ import pytest
 from .studies import load, run_quick
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_all_claims_hold(tmp_path):
     pytest.importorskip("altair")
     results = run_quick("measures", tmp_path)

@@ -5,7 +5,7 @@ import pytest
 from .studies import run_quick
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_every_sample_teaches(tmp_path, capsys):
     pytest.importorskip("altair")
     results = run_quick("sampling", tmp_path, "--seeds", "1", "--part", "yahoo_like")

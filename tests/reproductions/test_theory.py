@@ -13,7 +13,7 @@ KNOWN = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_all_but_the_known_claims_hold(tmp_path):
     pytest.importorskip("altair")
     results = run_quick("theory", tmp_path)

@@ -63,6 +63,7 @@ def test_one_reading_confirms_and_only_all_contradict(v):
     assert v.by_any_reading([no, no]) == no
 
 
+@pytest.mark.slow
 def test_a_stored_run_is_shown_without_running(v, tmp_path, capsys):
     load("theory").main(["--stored", "--out", str(tmp_path)])
     shown = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
@@ -108,6 +109,7 @@ def study_of(v, folder, parts, needs_data=False):
     return v.Study(str(script), "doc", parts, verdicts, lambda found: {}, 3, needs_data)
 
 
+@pytest.mark.slow
 def test_parts_are_kept_and_merged(v, tmp_path, capsys):
     parts = {"one": lambda given: {"rows": [{"value": np.float64(2.0), "odd": math.inf}]},
              "two": lambda given: {"rows": [{"seed": s} for s in range(given.seeds)]}}  # fmt: skip

@@ -218,6 +218,7 @@ def test_scores_below_zero_only_need_the_lower_bounds():
         assert np.isnan(result.igf["igf"]).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("igf", ["ratio", "aggregated"])
 @pytest.mark.parametrize("size", [1e307, 1e-9, 1e-300, 2.5e-324])
 def test_scores_of_any_size(size, igf):
@@ -241,6 +242,7 @@ def test_scores_near_the_largest_number():
     assert result.price.score_loss == pytest.approx(most / 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [{"level": 0.6}, {"leximin": True}], ids=["level", "leximin"])
 @pytest.mark.parametrize("kind", ["ratio", "aggregated"])
 def test_the_first_of_each_cell_are_no_worse_than_any(monkeypatch, kind, mode):

@@ -70,6 +70,7 @@ def best_by_enumeration(data, k, ratio):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("ratio", [0.5, 0.8, 1.0])
 def test_no_set_of_people_reaches_the_ratio_at_a_smaller_loss(seed, ratio):
@@ -125,6 +126,7 @@ def exposure(order, female):
     return float(weight[female[order]].sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_no_order_with_that_exposure_has_a_larger_discounted_score(seed):
     data = people(seed, [7])

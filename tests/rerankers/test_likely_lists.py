@@ -29,6 +29,7 @@ def case(rng, kind, mode):
     return value, Conditions(table, sides, floors, start, lengths, mode, level, ("a", "b", "c"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [EXPECTED, PREFIX, JOINT])
 @pytest.mark.parametrize("kind", ["two groups", "both sides"])
 def test_a_list_is_found_wherever_there_is_one(kind, mode):

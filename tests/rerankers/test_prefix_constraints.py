@@ -45,6 +45,7 @@ def test_one_attribute_against_a_program_over_items_and_places(seed):
     assert discounted(score[order]) == pytest.approx(best, abs=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_several_attributes_against_a_program_over_items_and_places(seed):
     rng = np.random.default_rng(seed)

@@ -110,7 +110,7 @@ def test_nobody_twice_and_nobody_lost(rows, k):
         assert result.holds_per_query.shape == (data.n_queries,)
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @settings(max_examples=25)
 @given(ROWS, st.sampled_from([None, 1, 3]), st.sampled_from(["parity", "treatment", "item"]))
 def test_shared_exposure_shows_everybody_once_in_each_ranking(rows, k, constraint):

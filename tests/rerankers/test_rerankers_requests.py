@@ -42,6 +42,12 @@ NAMING = {
     "ScoreBonus": {"bonus": 1.0, "protected": "b"},
     "UncertainMerit": {},
 }
+#: With a cutoff, too, where none is named and the class has one.
+CUTOFFS = [(name, {}) for name in NAMING] + [
+    (name, {"k": 10})
+    for name, named in NAMING.items()
+    if "k" in CLASSES[name].params and "k" not in named
+]
 #: Rankings that select, draw or move scores; the others keep the order if nothing is bounded.
 CHANGED = {"EpsilonGreedy", "MarginLottery", "OnlineSelection"}
 #: Labels of a request, and further arguments.
@@ -85,12 +91,11 @@ def check(result, labels, k):
     return order.tolist()
 
 
-@pytest.mark.parametrize("k", [None, 10])
+@pytest.mark.slow
 @pytest.mark.parametrize("request_", REQUESTS)
-@pytest.mark.parametrize("name", NAMING)
-def test_requests_that_lack_something_are_served(name, request_, k):
+@pytest.mark.parametrize(("name", "cutoff"), CUTOFFS)
+def test_requests_that_lack_something_are_served(name, request_, cutoff):
     labels, more = REQUESTS[request_]
-    cutoff = {"k": k} if k and "k" in CLASSES[name].params and "k" not in NAMING[name] else {}
     rule = CLASSES[name](**NAMING[name], **cutoff)
     scores = np.arange(len(labels), 0, -1.0)
     order = check(
@@ -100,6 +105,7 @@ def test_requests_that_lack_something_are_served(name, request_, k):
         assert order == list(range(len(order)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("labels", UNKNOWN)
 @pytest.mark.parametrize("name", NAMING)
 def test_unknown_labels_are_ranked_or_refused_with_a_way_out(name, labels):
@@ -112,6 +118,7 @@ def test_unknown_labels_are_ranked_or_refused_with_a_way_out(name, labels):
     check(rule.rerank(range(len(people), 0, -1), **given), people, getattr(rule, "k", None))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "rule", [DetGreedy(), FAStarIR(), RooneyRule(k=3), ImpactRatioFloor(k=3), ExposureOptimal()]
 )
@@ -269,6 +276,7 @@ RULES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("features", [X, FRAME], ids=["array", "frame"])
 @pytest.mark.parametrize("rule", RULES, ids=str)
 @pytest.mark.parametrize("told", [True, False], ids=["with groups", "without groups"])

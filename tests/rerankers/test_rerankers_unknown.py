@@ -53,6 +53,7 @@ def turned(data):
     return replace(data, sensitive={name: Attribute(codes, attribute.categories[::-1])})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(RERANKERS) - {"Guaranteed"}))
 def test_every_reranker_ranks_the_unknown_or_says_that_it_cannot(name):
     cls = RERANKERS[name]
@@ -164,6 +165,7 @@ def best_list(labels, score, keeps):
     return max((float(score[order] @ weight) for order in kept), default=None)
 
 
+@pytest.mark.slow
 def test_prefix_constraints_against_every_order():
     for seed in range(12):
         rng = np.random.default_rng(seed)

@@ -41,6 +41,7 @@ def test_chances_and_gap_by_enumeration(seed):
     np.testing.assert_allclose(found, chances(draws), atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["mixture", "program"])
 def test_results_are_phi_fair_in_every_list(method):
     rng = np.random.default_rng(3)

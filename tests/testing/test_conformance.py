@@ -201,6 +201,7 @@ def imported(path):
             yield "." * node.level + (node.module or "")
 
 
+@pytest.mark.slow
 def test_definitions_share_nothing_with_the_library():
     paths = sorted((ROOT / "conformance").rglob("*.py"))
     assert len(paths) > 8
@@ -210,7 +211,7 @@ def test_definitions_share_nothing_with_the_library():
             assert module.startswith(".") or module.split(".")[0] in standard, (path.name, module)
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_vectors_are_made_again_byte_for_byte(tmp_path):
     command = [sys.executable, "-m", "conformance.generate", "--out", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)

@@ -382,6 +382,7 @@ def test_with_groups_derives_groups_from_the_first_column():
     assert given.groups_ == {"sensitive": ["a", "b"]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name",
     [

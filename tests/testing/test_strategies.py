@@ -9,6 +9,7 @@ pytestmark = pytest.mark.slow
 SETTINGS = settings(max_examples=200, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.gate
 @SETTINGS
 @given(ranked_lists(max_queries=3, max_items=6, groups=("f", "m"), grades=(0, 2)))
 def test_lists_keep_to_what_was_asked(data):
@@ -35,6 +36,7 @@ def test_special_shapes_are_drawn():
     found(policies(), lambda ranking: ranking.weights is not None)
 
 
+@pytest.mark.gate
 @SETTINGS
 @given(policies(max_items=6))
 def test_policies_hold_weights_and_positions(ranking):

@@ -130,7 +130,7 @@ def simulate(seed, m=60, n_features=400):
     return better, worse, min(wrong[best], flipped[best]), loss
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_the_margin_bound_covers_at_its_confidence():
     delta, trials, failures, naive = 0.2, 60, 0, 0
     for seed in range(trials):

@@ -76,7 +76,7 @@ def drawn(rng, n):
     return X, np.where(rng.random(n) < 0.1, 1 - side, side).astype(float)
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.parametrize(
     "model", [RankSVM(1e-7, loss="hinge", tol=1e-3), RankBoost(3, n_jobs=1)], ids=["SVM", "Boost"]
 )

@@ -186,7 +186,7 @@ def guide_table():
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.parametrize("variant", RULES)
 def test_the_guide_states_what_is_measured(variant):
     assert guide_table()[variant] == verdicts(variant)
@@ -194,7 +194,10 @@ def test_the_guide_states_what_is_measured(variant):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("calibration", ["sigmoid", "isotonic"])
-@pytest.mark.parametrize("variant", ["AdaMEC", "CGAda", "AdaC2"])
+@pytest.mark.parametrize(
+    "variant",
+    ["AdaMEC", *(pytest.param(each, marks=pytest.mark.gate) for each in ("CGAda", "AdaC2"))],
+)
 def test_calibration_calibrates(variant, calibration):
     assert calibration_error(variant, calibration) < 0.1
     assert calibration_error(variant, calibration) < 0.6 * calibration_error(variant, None)
@@ -245,7 +248,7 @@ def test_scikit_learn_accepts_it(calibration):
     check_estimator(CostSensitiveAdaBoost(n_estimators=5, calibration=calibration), on_skip=None)
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.parametrize("variant", [v for v in RULES if v not in ("AdaMEC", "AdaCost")])
 def test_scikit_learn_accepts_every_variant(variant):
     check_estimator(CostSensitiveAdaBoost(variant, n_estimators=3, calibration=None), on_skip=None)

@@ -158,6 +158,7 @@ def test_attributes_may_be_chosen_and_crossed():
     assert both.fit(data.X, data.y, **given).multipliers_.shape == (2, 6)
 
 
+@pytest.mark.slow
 def test_saved_and_loaded_whole(tmp_path):
     data = biased(queries=5)
     model = FairReduction(booster(5), max_iter=4, random_state=0).fit(data)

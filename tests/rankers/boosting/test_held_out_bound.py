@@ -99,7 +99,7 @@ def test_intervals_of_many_people_are_centred_at_their_values(kind):
     assert found.error < found.error_at_most < found.error + 0.06
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.parametrize(
     ("unit", "kind"), [("list", "rank_equality"), ("person", "group_pairwise_accuracy")]
 )

@@ -25,6 +25,7 @@ def calibration_error(p, hit, bins=10):
     return sum(abs((p[at == b] - hit[at == b]).sum()) for b in range(bins)) / len(p)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("costly", [False, True])
 def test_calibration_lowers_the_calibration_error_of_an_overfitted_booster(costly):
     X, y, qid, group, _ = lists(25, 0)

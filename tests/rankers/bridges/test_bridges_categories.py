@@ -49,6 +49,7 @@ def model_of(library):
     }[library]()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost", "catboost"])
 def test_libraries_never_see_an_unseen_category(library, tmp_path):
     frame, model = items(), as_ranker(model_of(library))
@@ -119,6 +120,7 @@ def test_a_fitted_model_of_another_library_takes_no_texts():
         assert len(frozen.predict(new, unseen="missing")) == N_ROWS
 
 
+@pytest.mark.slow
 def test_compare_takes_a_frame():
     frame = items()
     methods = {"trees": LambdaMART(**TREES), "price": "price"}
@@ -150,6 +152,7 @@ def test_a_reranked_model_knows_the_groups_of_training():
     assert found.data.attribute("seller").n_unknown == 1
 
 
+@pytest.mark.slow
 def test_a_search_uses_the_encoding_of_the_whole_data():
     data = as_ranking_data(items(), **NAMES)
     few = as_ranking_data(items(1, ("birch", "oak")), **NAMES)

@@ -90,6 +90,7 @@ def test_a_pipeline_equals_the_hand_written_call(library):
     assert np.array_equal(ours.predict(NEW), by_hand(library, model, step=step).predict(NEW))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 @pytest.mark.parametrize("routing", [True, False])
 def test_shuffled_rows_with_words_equal_sorted_rows_with_numbers(library, routing):
@@ -339,6 +340,7 @@ def test_given_scores_are_saved(tmp_path):
 # explanations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_shap_values_sum_to_the_difference_of_scores(library):
     model = as_ranker(ranker(library)).fit(X, Y, qid=QID)
@@ -384,6 +386,7 @@ def test_saved_models_score_the_same_without_pickle(library, tmp_path):
         load(tmp_path / "model")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_pipelines_and_fitted_models_are_saved(library, tmp_path):
     pytest.importorskip("skops")
@@ -456,6 +459,7 @@ def test_files_that_name_others_are_refused(fault, tmp_path):
 # categories
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_categories_of_a_frame_are_handed_over(library, tmp_path):
     pandas = pytest.importorskip("pandas")
@@ -496,6 +500,7 @@ def test_learners_without_categories_say_so():
 # consumers
 
 
+@pytest.mark.slow
 def test_compare_just_works():
     methods = {library: ranker(library) for library in LIBRARIES}
     methods["ridge"] = Ridge()
@@ -525,6 +530,7 @@ def test_a_cell_of_compare_is_the_direct_fit(tmp_path):
     assert result.table["value"][0] == pytest.approx(value, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_two_fitted_models_are_two_methods_in_a_store(tmp_path):
     one, two = fitted("lightgbm"), by_hand("lightgbm", ranker("lightgbm"), X[:, ::-1])
     data = as_ranking_data(X, Y, qid=WORDS)
@@ -565,6 +571,7 @@ def test_seeds_of_fitted_models_stay():
     assert model.random_state == 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_reranked_model_is_fitted_explained_and_saved(library, tmp_path):
     groups = np.where(X[:, 2] > 0, "a", "b")
@@ -652,6 +659,7 @@ def test_a_pipeline_decides_about_missing_values_itself():
         as_ranker(clone(filled)).fit(X, y, qid=lists)
 
 
+@pytest.mark.slow
 def test_parameters_can_be_searched():
     search = GridSearchCV(
         as_ranker(ranker("lightgbm")), {"model__num_leaves": [2, 8]}, cv=2, error_score="raise"

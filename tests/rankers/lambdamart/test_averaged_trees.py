@@ -115,6 +115,7 @@ def test_chance_is_the_mean_over_random_orders(data):
     assert found.mean() == pytest.approx(np.mean(many), abs=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fairness", ["rnd", "rkl", "exposure", "treatment"])
 def test_a_fit_records_its_unfairness(data, other, fairness):
     ranker = FairLambdaMART(0.5, fairness=fairness, step=5, cutoff=15, validation=other, **SMALL)

@@ -362,7 +362,7 @@ print(refused, read)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_damaged_trees_never_end_the_process(tmp_path):
     """Also in a folder of format 1, which has no digests."""
     rng = np.random.default_rng(0)

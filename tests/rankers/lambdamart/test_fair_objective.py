@@ -191,6 +191,7 @@ def test_boosting_refuses_what_it_cannot_use(data):
         fair_boost(tree, objective, data.X, 0)
 
 
+@pytest.mark.slow
 def test_catboost_is_one_joined_model(data, tmp_path):
     catboost = pytest.importorskip("catboost")
     objective = fair_objective(data, 0.5, **OPTIONS)

@@ -132,6 +132,7 @@ def naive(data, score, alpha, strategy, *, T, step, sigma=1.0, same_block=False)
     return grad, hess
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["swap", "fair_first", "relevance_first"])
 @pytest.mark.parametrize("same_block", [False, True])
 @pytest.mark.parametrize(("T", "step"), [(7, 3), (8, 4), (20, 5)])

@@ -38,6 +38,7 @@ def parts(data, groups=True):
 # evaluation sets
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TREES)
 def test_history_holds_every_metric_of_every_set(kind, data, other):
     metrics = ["NDCG@10", "RND(step=5)"]
@@ -236,6 +237,7 @@ def test_pairs_of_both_parts_are_weighted(strategy, n_groups, normalize, monkeyp
             np.testing.assert_allclose(got, right, rtol=1e-9, atol=1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::equirank.FairnessOverfitWarning")
 @pytest.mark.parametrize("kind", TREES)
 def test_weights_follow_their_rows(kind, data, other):

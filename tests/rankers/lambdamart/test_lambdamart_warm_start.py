@@ -29,6 +29,7 @@ def in_two_parts(model, data, first=10, second=20, **given):
     return model.set_params(n_estimators=second).fit(data, **given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_ten_and_ten_trees_are_twenty(kind, data, other):
     given = {"eval_set": {"new": other}}
@@ -43,6 +44,7 @@ def test_ten_and_ten_trees_are_twenty(kind, data, other):
         np.testing.assert_array_equal(model.state_, whole.state_)
 
 
+@pytest.mark.slow
 def test_the_damping_of_fairness_continues(data, other, tmp_path):
     whole = FairLambdaMART(0.2, step=5, n_estimators=20, **SMALL).fit(data)
     first = FairLambdaMART(0.2, step=5, n_estimators=10, warm_start=True, **SMALL).fit(data)
@@ -76,6 +78,7 @@ def test_a_base_is_kept(data, other, fitted):
     np.testing.assert_allclose(model.predict(other), whole.predict(other), rtol=0, atol=2e-15)
 
 
+@pytest.mark.slow
 def test_early_stopping_continues_from_the_best_round(data, other):
     options = {**SMALL, "min_child_samples": 5, "learning_rate": 0.2}
     options |= {"early_stopping": 12, "validation": other, "metric": "NDCG@10"}

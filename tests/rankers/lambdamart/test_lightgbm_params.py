@@ -53,6 +53,7 @@ def test_a_closed_descriptor_stays_closed(monkeypatch):
         pass
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [LambdaMART, FairLambdaMART, MART])
 def test_training_saving_and_loading_print_nothing(kind, tmp_path, capfd):
     data = make_ranking(n_queries=12, random_state=0)

@@ -65,6 +65,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", CASES, ids=lambda options: "-".join(options) or "plain")
 def test_scores_and_orders_agree(options, tmp_path):
     data, new = mixed(0), mixed(1)
@@ -84,6 +85,7 @@ def test_other_rankers_and_early_stopping(kind, tmp_path):
     check(model, tmp_path / "trees.onnx", new.X)
 
 
+@pytest.mark.slow
 def test_another_runtime_agrees(tmp_path):
     from onnx.reference import ReferenceEvaluator
 

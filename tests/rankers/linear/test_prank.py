@@ -51,6 +51,7 @@ def test_it_does_what_was_published(average):
     assert np.array_equal(PRank(3, average=average, shuffle=False).fit(data).coef_, model.coef_)
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(seed=st.integers(0, 2**31), n_grades=st.integers(2, 7), d=st.integers(1, 4))
 def test_thresholds_stay_ordered(seed, n_grades, d):

@@ -132,7 +132,7 @@ def test_the_solution_is_that_of_liblinear_on_difference_vectors(loss, C, costs)
     np.testing.assert_allclose(model.coef_, other.coef_[0], atol=2e-3 * np.abs(model.coef_).max())
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_the_kernel_solution_is_that_of_libsvm_on_the_pair_kernel():
     data, C, gamma = made(n=30), 0.5, 0.3
     model = RankSVM(C, loss="hinge", kernel="rbf", gamma=gamma, tol=1e-6).fit(data)

@@ -25,6 +25,7 @@ def problem_value(model, data):
     return problem, weights, batch, value, slope
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("phi", ["exp", "linear", "sigmoid"])
 @pytest.mark.parametrize("top", [None, 3])
 def test_it_learns_with_every_loss(phi, top):
@@ -164,6 +165,7 @@ def test_top_one_divergence_is_the_cross_entropy_less_a_constant():
     torch.testing.assert_close(own, other)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_items", [6, 11])
 def test_the_divergence_has_its_gradient_and_learns(n_items):
     data = make_ranking(n_queries=12, n_items=n_items, random_state=0)

@@ -60,6 +60,7 @@ def lambda_twin(score, gain, inverse_ideal, truncation, sigma):
     return (1.0 - dcg * inverse_ideal if inverse_ideal > 0 else 0.0), slope
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), memory=st.sampled_from([1, 30, 1 << 24]))
 @settings(max_examples=20)
 def test_logistic_loss_of_padded_lists(seed, memory):

@@ -119,6 +119,7 @@ def test_a_file_that_is_no_checkpoint(data, tmp_path):
         ranker(checkpoint=tmp_path).fit(data)
 
 
+@pytest.mark.slow
 def test_a_damaged_checkpoint_is_refused(tmp_path):
     write_checkpoint(tmp_path, begin(torch.arange(3.0)), {"seed": 1})
     whole, refused = (tmp_path / NAME).read_bytes(), 0

@@ -48,7 +48,7 @@ def test_threads_and_seeds_of_pytorch_are_left_alone(monkeypatch):
     assert np.array_equal(first.predict(data()), again.predict(data()))
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_bfloat16_products_keep_scores_in_single_precision():
     from equirank.rankers.neural.network import Layers, Model, Net
 

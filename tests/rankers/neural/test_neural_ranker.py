@@ -42,6 +42,7 @@ def test_scales_of_the_features_change_nothing(data):
     np.testing.assert_allclose(plain.predict(data), other.predict(moved), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DELTR, ConstrainedPairwise, PairwiseRegularised, DirectRanker])
 def test_the_score_is_linear_in_the_representation(data, kind):
     model = kind(**SMALL).fit(data)
@@ -135,6 +136,7 @@ def as_version_1(folder):
     (folder / "model.json").write_text(json.dumps(document))
 
 
+@pytest.mark.slow
 def test_weights_that_are_not_those_of_the_network_are_refused(data, tmp_path):
     """Before they are used, and also in a folder of format 1, which has no digests."""
     numpy = pytest.importorskip("safetensors.numpy")
@@ -185,7 +187,7 @@ def test_without_pytorch_the_error_names_the_extra(data, monkeypatch):
         DirectRanker(**SMALL).fit(data)
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_a_fitted_model_ranks_without_pytorch_and_numba(data, tmp_path):
     model = DirectRanker(**SMALL).fit(data)
     model.save(tmp_path / "model")

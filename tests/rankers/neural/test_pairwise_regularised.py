@@ -49,6 +49,7 @@ def test_the_loss_by_hand(pairs, loss):
         assert float(slope[place]) == pytest.approx(near, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("groups", [("a", "b"), ("a", "b", "c")])
 def test_a_price_brings_the_accuracies_together(groups):
     data = biased(1, groups=groups)
@@ -60,6 +61,7 @@ def test_a_price_brings_the_accuracies_together(groups):
     assert gaps[1] < 0.5 * gaps[0]
 
 
+@pytest.mark.slow
 def test_pairs_of_one_group_are_brought_together_too():
     """One group's feature says more of its skill: its margins are wider before."""
     rng = np.random.default_rng(0)

@@ -116,6 +116,7 @@ def test_they_learn(kind):
     assert model.learning_curve_["loss"][-1] < model.learning_curve_["loss"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_lists_of_weight_nothing_teach_nothing(kind):
     rng = np.random.default_rng(0)

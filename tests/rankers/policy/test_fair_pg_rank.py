@@ -74,7 +74,7 @@ def test_disparity_falls_as_its_weight_grows(unequal, kind):
     assert values[2] < 0.6 * values[0]
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_a_bound_can_be_asked_for(unequal):
     data = unequal
     free = disparity(fitted(data), data)
