@@ -214,7 +214,7 @@ print(answered)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_kills_never_lose_a_ranking_that_was_answered(tmp_path):
     command = [sys.executable, "-c", ANSWERS, str(tmp_path / "state")]

@@ -287,6 +287,7 @@ def moved(hidden, seed=3, lists=25, length=20):
     return [shared | {"score": each.ravel().tolist()} for each in (old, old - 1.2 * group)], group
 
 
+@pytest.mark.gate
 def test_given_relevance_given_an_attribute_and_changes_are_corrected():
     options = {"query": "list", "relevance": "y", "id": "id", "k": 5, "n_boot": 100}
     options |= {"sensitive": ["race", "sex"], "n_permutations": 99}

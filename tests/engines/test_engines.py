@@ -23,7 +23,7 @@ from equirank.engines.log_survey import MedianSearch
 COLUMNS = {"query": "qid", "score": "score", "relevance": "y", "sensitive": ["sex", "race"]}
 
 
-def people(n_lists=150, seed=1, text=False):
+def people(n_lists=70, seed=1, text=False):
     """Lists of 2 to 40 with ties, unknown labels and a rare group."""
     rng = np.random.default_rng(seed)
     sizes = rng.integers(2, 41, n_lists)
@@ -134,9 +134,9 @@ def test_a_stream_of_sorted_files(tmp_path, wanted, frame, n_jobs, monkeypatch):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_blocks_keep_no_list_that_the_sum_would_drop(tmp_path, n_jobs, monkeypatch):
     for module in (log_sums, list_samples):
-        monkeypatch.setattr(module, "MOST_LISTS", 20)
+        monkeypatch.setattr(module, "MOST_LISTS", 12)
     monkeypatch.setattr(list_sums, "JOINED_AT_ONCE", 3)
-    monkeypatch.setattr(log_sums, "BLOCK_ROWS", 200)
+    monkeypatch.setattr(log_sums, "BLOCK_ROWS", 100)
     measured, kept = log_sums.LogMeasure.sums, []
 
     def watched(self, *given):
@@ -148,7 +148,7 @@ def test_blocks_keep_no_list_that_the_sum_would_drop(tmp_path, n_jobs, monkeypat
     assert_same(found, whole(FRAME))
     later = kept[len(kept) // 2 :]
     assert len(later) > 4
-    assert max(part.n_lists for part in kept) < 20  # so that a part alone would keep all of them
+    assert max(part.n_lists for part in kept) < 12  # so that a part alone would keep all of them
     assert sum(part.kept.n_lists for part in later) < 0.5 * sum(part.n_lists for part in later)
 
 
@@ -255,7 +255,7 @@ def test_scores_and_changes_in_every_engine(tmp_path, changed, monkeypatch):
     frame = pytest.importorskip("dask.dataframe").from_pandas(SHUFFLED, npartitions=3)
     with dask.config.set(scheduler="synchronous"):
         assert_same(equirank.list_sums(frame, **given), changed)
-    half = np.isin(FRAME["qid"], FRAME["qid"].unique()[:70])
+    half = np.isin(FRAME["qid"], FRAME["qid"].unique()[:30])
     parts = [FRAME[half], FRAME[~half]]
     days = [equirank.list_sums(day, **COLUMNS, against_score="old", like=changed) for day in parts]
     assert_same(days[1] + days[0], changed)
@@ -381,7 +381,7 @@ def spark():
         session.stop()
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.filterwarnings("ignore")
 def test_spark(spark, tmp_path, wanted, changed):
     frame = spark.read.parquet(str(write(SHUFFLED, tmp_path / "log", 2)))

@@ -181,7 +181,7 @@ def positioned(frame, k):
     return frame.assign(position=rank.where(rank <= k, 0)).drop(columns="score")
 
 
-@pytest.mark.parametrize(("k", "other"), [(4, 6), (100, 4)])
+@pytest.mark.parametrize(("k", "other"), [(4, 6), pytest.param(100, 4, marks=pytest.mark.gate)])
 def test_a_ranking_cut_at_k_is_compared_with_the_first_k(tmp_path, monkeypatch, k, other):
     new, old = positioned(NEW, k), positioned(OLD, other)
     monkeypatch.setitem(COLUMNS, "score", False)
@@ -294,6 +294,7 @@ def test_few_lists_with_other_people_have_a_comparison_of_gaps():
         np.testing.assert_allclose(a[name], b[name], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.gate
 @pytest.mark.usefixtures("_sampled")
 def test_metrics_of_the_second_table_use_its_own_relevance(tmp_path, monkeypatch):
     """Also in blocks without a list that differs, although another block refuses changes."""
@@ -459,9 +460,11 @@ def test_lists_named_by_two_columns(tmp_path):
     assert found.sums["moved"].tolist() == wanted_sums(NEW, OLD).sums["moved"].tolist()
 
 
-@pytest.mark.parametrize("n_lists", [60, 2_100])
-def test_each_ranking_is_measured_by_its_own_largest_grade(tmp_path, n_lists):
-    new = people(n_lists).assign(person=lambda rows: rows.groupby("qid").cumcount())
+@pytest.mark.parametrize("most", [2048, 10], ids=["rows", "sums"])
+def test_each_ranking_is_measured_by_its_own_largest_grade(tmp_path, most, monkeypatch):
+    for module in (list_samples, log_sums, source_plans):
+        monkeypatch.setattr(module, "MOST_LISTS", most)
+    new = people(60).assign(person=lambda rows: rows.groupby("qid").cumcount())
     old = new.assign(score=new["old"], y=np.minimum(new["y"], 1))
     columns = {"query": "qid", "score": "score", "relevance": "y", "sensitive": "sex"}
     alone = as_ranking_data(

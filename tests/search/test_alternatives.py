@@ -178,7 +178,7 @@ def test_measured_candidates_are_not_fitted_again(tmp_path, monkeypatch):
     assert len(fits) <= 4  # the chosen one and the baseline, for the certify part
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.skipif(os.name != "posix", reason="needs signal 9")
 def test_a_killed_search_ends_with_the_same_record(tmp_path, result):
     path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])

@@ -45,7 +45,7 @@ def test_everything_is_on_the_page_and_in_the_files(result, tmp_path):
     assert stored["chosen"] == result.chosen["name"]
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @needs_chromium
 def test_in_a_browser(result, tmp_path):
     (tmp_path / "report.html").write_text(render(result))

@@ -218,7 +218,7 @@ def exact():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("limit", [2 / 3, 1.0])
+@pytest.mark.parametrize("limit", [1.0, pytest.param(2 / 3, marks=pytest.mark.gate)])
 def test_a_target_at_the_boundary_does_not_flicker_under_row_order(limit):
     rows, seen = exact(), set()
     for seed in range(3):
@@ -240,7 +240,9 @@ def test_a_target_at_the_boundary_does_not_flicker_under_row_order(limit):
     assert len(seen) == 1
 
 
-@pytest.mark.parametrize("seed", [4, 5, 7, 8, 12, 21])
+@pytest.mark.parametrize(
+    "seed", [4, 5, 7, *(pytest.param(seed, marks=pytest.mark.gate) for seed in (8, 12, 21))]
+)
 def test_limits_that_an_order_reaches_exactly_do_not_flicker(seed):
     rng = np.random.default_rng(seed)
     sizes = rng.integers(6, 14, rng.integers(1, 4))
@@ -531,7 +533,10 @@ def test_features_of_a_model_are_left_out_and_capped():
     assert result.find("Cap feature 1").strength < club.max()
 
 
-@pytest.mark.parametrize("kind", ["LGBMRanker", "LGBMClassifier", "LogisticRegression"])
+@pytest.mark.parametrize(
+    "kind",
+    ["LogisticRegression", "LGBMRanker", pytest.param("LGBMClassifier", marks=pytest.mark.gate)],
+)
 def test_features_of_other_models_and_of_texts_are_left_out(kind):
     pandas, lightgbm = pytest.importorskip("pandas"), pytest.importorskip("lightgbm")
     from sklearn.linear_model import LogisticRegression

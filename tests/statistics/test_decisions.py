@@ -189,7 +189,7 @@ def slow_score(ratio, counts, correction=True):
     return distance / sqrt(spread) if spread > 1e-15 else distance * inf if distance else 0.0
 
 
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(counts=lists_of(1, 12, (1, 4)), level=st.sampled_from([0.8, 0.95]))
 @example(counts=[[8], [8], [500], [1000]], level=0.95)
 @example(counts=[[1], [1], [500], [1000]], level=0.95)
@@ -272,7 +272,9 @@ def test_intervals_of_small_cells_contain_the_truth(n1, p1, n2, p2):
     assert coverage_of(n2, n1, p2, p1) >= 0.93
 
 
-@pytest.mark.parametrize("ratio", [0.5, 1.0, 1.05])
+@pytest.mark.parametrize(
+    "ratio", [1.05, *(pytest.param(ratio, marks=pytest.mark.gate) for ratio in (0.5, 1.0))]
+)
 @pytest.mark.parametrize(
     ("n1", "n2", "rates"),
     [
@@ -284,11 +286,11 @@ def test_intervals_of_small_cells_contain_the_truth(n1, p1, n2, p2):
 )
 def test_intervals_over_small_lists_contain_the_truth(n1, n2, rates, ratio):
     rng, rates, hits = np.random.default_rng(1), np.array(rates), 0
-    for _ in range(300):
+    for _ in range(200):
         a, b = rng.binomial(n1, ratio * rates), rng.binomial(n2, rates)
         found = mantel_haenszel(a, n1, b, n2)
         hits += found.low <= ratio <= found.high
-    assert hits >= 0.93 * 300
+    assert hits >= 0.93 * 200
 
 
 @settings(max_examples=40)

@@ -75,7 +75,7 @@ def test_certain_labels_stay_in_every_draw():
     np.testing.assert_array_equal(drawn, model.imputed(300, 5))
 
 
-@pytest.mark.parametrize("how", ["missing", "flips"])
+@pytest.mark.parametrize("how", ["missing", pytest.param("flips", marks=pytest.mark.gate)])
 def test_intervals_of_one_list_cover_its_value(how):
     """The small twin of point 4a of benchmarks/labels.py: a group of 16% in a list of 40."""
     rng, positions, runs = np.random.default_rng(4), np.arange(1, 41), 150

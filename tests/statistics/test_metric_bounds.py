@@ -42,10 +42,11 @@ def drawn_labels(rng, n, groups, unknown):
 
 
 @pytest.mark.filterwarnings("ignore:.*undefined.*")
+@pytest.mark.parametrize("cases", [12, pytest.param(40, marks=pytest.mark.gate)])
 @pytest.mark.parametrize("metric", ["rnd", "rkl"])
-def test_prefix_bounds_equal_brute_force(metric):
+def test_prefix_bounds_equal_brute_force(metric, cases):
     rng = np.random.default_rng(3)
-    for case in range(40):
+    for case in range(cases):
         n = int(rng.integers(4, 11))
         groups = ["a", "b", "c"][: 2 + case % 2]
         labels = drawn_labels(rng, n, groups, int(rng.integers(0, 6)))
