@@ -83,6 +83,7 @@ def test_the_account_can_be_saved_and_resumed(tmp_path):
     assert second.reset().unfairness_ == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["assignment", "milp"])
 @pytest.mark.parametrize("gain", ["exp2", "scaled"])
 def test_the_promise_holds_by_the_library_s_own_ndcg(method, gain):

@@ -84,7 +84,7 @@ def test_unfair_reports_state_a_finding():
     assert np.mean([report.metric_null for report in found]) > 0.5
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_intervals_of_few_lists_cover_these_lists_and_not_those_to_come():
     few, many = (
         np.mean([BENCHMARK.coverage("both vary", lists, seed) for seed in range(40)], axis=0)

@@ -95,6 +95,7 @@ def result(request):
     return audit(**SHAPES[request.param](), n_boot=99, n_permutations=399, k=[4, 6])
 
 
+@pytest.mark.slow
 def test_numbers_of_sentences(result):
     for claim in result.claims:
         text = plain(claim.sentence, [claim])
@@ -161,6 +162,7 @@ def test_a_difference_is_smaller_than_the_list(result):
             assert abs(claim.estimate) < claim.scope["longest"]
 
 
+@pytest.mark.slow
 def test_lists_of_unequal_lengths_are_compared_by_pairs():
     given = lists_of(4, 22, (6, 60), bias=0.8)
     result = audit(**given, n_boot=99, n_permutations=199)

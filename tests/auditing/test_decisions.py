@@ -62,6 +62,7 @@ def test_recorded_decisions_need_no_order(hired):
         audit(sensitive=SEX, selected=HIRED, metrics="RND@50", **QUICK)
 
 
+@pytest.mark.slow
 def test_the_result_can_be_stored_and_shown(hired, tmp_path):
     again = AuditResult.from_json(hired.to_json())
     assert again == hired
@@ -88,6 +89,7 @@ def test_undecided_people_are_left_out_of_both_sides():
         assert claim.scope["people"] == (~blank).sum()
 
 
+@pytest.mark.slow
 def test_a_reference_replaces_everyone_else():
     result = audit(query=QUERY, score=SCORE, sensitive=PEOPLE, selected=HIRED,
                    reference="race=White", **QUICK)  # fmt: skip

@@ -276,6 +276,7 @@ def test_a_number_that_is_undefined_is_told():
         one.fails('RND(by="age")>0.5')
 
 
+@pytest.mark.slow
 def test_many_comparisons_need_many_draws():
     rng = np.random.default_rng(0)
     given = {"score": rng.random(200), "sensitive": {"g": [f"g{i % 10}" for i in range(200)]}}

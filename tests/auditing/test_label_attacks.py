@@ -20,6 +20,7 @@ def people(lists=25, length=12, seed=0):
     }
 
 
+@pytest.mark.slow
 def test_a_list_whose_labels_are_all_unknown():
     data = people()
     hidden = data | {"race": [None] * 12 + data["race"][12:]}
@@ -90,7 +91,7 @@ def test_a_singular_matrix_of_three_groups_is_refused_by_the_audit():
     assert not result.findings
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_a_million_rows_have_the_bounds_of_their_lists():
     rng = np.random.default_rng(0)
     position = np.tile(np.arange(1.0, 101.0), 10_000)

@@ -127,6 +127,7 @@ def test_what_was_audited_and_what_was_not_measured_are_told(hiring, one_list):
     assert "lists other than this one" in text
 
 
+@pytest.mark.slow
 def test_rows_of_one_id_are_one_person(tmp_path):
     given = {"score": [5, 4, 3, 2, 1, 6], "sensitive": {"sex": [*list("ffmmf"), None]}}
     given |= {"query": [1, 1, 1, 2, 2, 2], "selected": [1, 0, 1, 0, 1, 0], **QUICK}
@@ -153,6 +154,7 @@ def test_people_of_other_lists_are_counted_by_their_ids():
     assert "and with 3 people (4 rows) in 2 other lists" in texts(both, "scope")[0]
 
 
+@pytest.mark.slow
 def test_of_very_many_groups_rnd_is_left_out():
     groups = [f"g{i % 51}" for i in range(510)]
     result = audit(score=np.arange(510), sensitive={"g": groups}, **QUICK)
@@ -249,6 +251,7 @@ def test_of_two_groups_neither_is_compared_if_one_is_too_small():
     assert not np.isnan(claim.estimate)  # 5 of 20 at the rate of all people
 
 
+@pytest.mark.slow
 def test_no_change_between_two_files_is_stated_of_a_group_that_is_too_small():
     first, second = with_a_tiny_group(3, lists=12), with_a_tiny_group(4, lists=12)
     second["list"] = second["list"] + 100
@@ -351,6 +354,7 @@ def test_values_of_stages_are_named_stage_by_stage():
     assert found == [{"waits": 1}, {"later": 1}, {}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Summe", "TOTAL", " gesamt: ", "Итого", "Grand Total"])
 @pytest.mark.parametrize("column", ["list", "person"])
 def test_a_row_of_totals_is_warned_about(name, column):

@@ -104,6 +104,7 @@ def test_lists_without_both_sides_and_ratios_of_zero_keep_their_place():
     assert z.tolist() == [-np.inf, np.inf]
 
 
+@pytest.mark.slow
 def test_few_lists_are_compared_by_decisions_only():
     now, before = period(4, 90, 1.2, 1), period(5, 90, 0.0, 2, start=100)
     result = audit(now, unpaired=before, k=30, **QUICK)
@@ -235,6 +236,7 @@ def summed(lists, seed, start, effect=0.6, **columns):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("other", "reference"),
     [(60, "sex=m"), *(pytest.param(*each, marks=pytest.mark.gate)
@@ -242,7 +244,12 @@ def summed(lists, seed, start, effect=0.6, **columns):
 )  # fmt: skip
 def test_changes_between_sums_are_those_between_rows(other, reference, monkeypatch):
     """The estimates are the same; buckets of lists vary as the lists do."""
-    now, before = summed(3000, 1, 0), summed(other, 2, 10_000, effect=0.0)
+    n_lists = 3000
+    if other == 60:
+        n_lists = 400
+        for module in ("core.list_samples", "auditing.source_plans"):
+            monkeypatch.setattr(f"equirank.{module}.MOST_LISTS", 200)
+    now, before = summed(n_lists, 1, 0), summed(other, 2, 10_000, effect=0.0)
     settings = {"n_boot": 50, "n_permutations": 199, "reference": reference}
     settings |= {"protected": "sex=f", "k": 4}
     found = audit(now, unpaired=before, **settings)
@@ -290,6 +297,7 @@ def test_changes_of_decisions_about_some_people_from_sums(monkeypatch):
                 )
 
 
+@pytest.mark.slow
 def test_sums_that_cannot_be_compared():
     first, other = sum_data(summed(2100, 7, 0), k=4), sum_data(summed(2100, 8, 5000), k=3)
     with pytest.raises(DataError, match="unpaired must be sums with the decisions of the others"):

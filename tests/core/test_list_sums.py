@@ -197,7 +197,10 @@ def moments(lists, pattern, cross=False):
     return list_columns(data, plan), sum_data(data, plan)
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5, *(pytest.param(n, marks=pytest.mark.gate) for n in (6, 7))])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "n", [2, 3, 4, 5, *(pytest.param(n, marks=pytest.mark.gate) for n in (6, 7))]
+)
 def test_moments_are_those_of_all_arrangements(n):
     for pattern in compositions(n):
         for m in range(1, n):
@@ -289,6 +292,7 @@ def test_differences_given_relevance_and_given_another_attribute(shape):
             np.testing.assert_allclose(own, found.deviation[0], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_sums_do_not_depend_on_how_lists_are_distributed():
     data = made(3, lists=90, unknown=0.1)
     plan = plan_of(data, metrics=["RKL(step=3)"])
@@ -407,6 +411,7 @@ def test_a_group_that_only_one_side_has():
     assert merged.people == whole.people
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
     ("others", "cross"), [(4, True), pytest.param(150, False, marks=pytest.mark.gate)]

@@ -304,6 +304,7 @@ def test_a_public_class_that_is_no_model_is_refused(folder, name):
     refused(folder, name)
 
 
+@pytest.mark.slow
 def test_arrays_cut_short(folder):
     as_version_1(folder)
     path = folder / "arrays.npz"
@@ -324,6 +325,7 @@ def test_arrays_that_are_gone(folder):
 # every byte counts
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apart", [9, pytest.param(1, marks=pytest.mark.gate)])
 def test_every_changed_byte_and_every_cut_is_found(folder, apart):
     for path in sorted(folder.iterdir()):

@@ -154,6 +154,7 @@ def test_a_metric_is_found_among_others_by_any_spelling():
             find_metric(name, there)
 
 
+@pytest.mark.slow
 def test_one_metric_module_is_loaded():
     code = """
 import sys

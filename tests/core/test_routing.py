@@ -270,6 +270,7 @@ def line_of(message):
     return message.partition("with sklearn.set_config(enable_metadata_routing=True) write ")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_cross_validation_without_lists_names_the_line_and_the_line_works(tool):
     call, line = TOOLS[tool], f'{tool}(..., cv=QueryKFold(5), params={{"qid": qid}})'

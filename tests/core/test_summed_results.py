@@ -54,6 +54,7 @@ def close(found, rows):
                     assert row[column] == value, (name, column)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", SPLITS)
 def test_evaluation_of_sums_is_that_of_the_rows(few, split):
     data = made()
@@ -66,6 +67,7 @@ def test_evaluation_of_sums_is_that_of_the_rows(few, split):
     assert ("f & old" in found.groups) is False if split.get("by") == ("sex", "age") else True
 
 
+@pytest.mark.slow
 def test_sums_of_blocks_are_those_of_the_whole(few):
     data = made(unknown=0.0)
     grades = data.y.copy()
@@ -86,6 +88,7 @@ def test_sums_of_blocks_are_those_of_the_whole(few):
         np.testing.assert_allclose(total.sums[name], values, rtol=0, atol=1e-12 * largest)
 
 
+@pytest.mark.slow
 def test_groups_of_a_later_day(few, tmp_path):
     first, second = made(50, 0.0), made(60, 0.0, seed=4, groups=("d", "m", "x"))
     second = replace(second, qids=second.qids + 1000)
@@ -146,6 +149,7 @@ def twin_shares(level, n_twins, runs=400):
     return hits / runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_twins", [1, 20])
 def test_the_level_of_splits(n_twins):
     for level in (0.05, 0.2):

@@ -78,6 +78,7 @@ def test_every_file_has_a_digest(whole):
     assert same(ListSums.load(whole), made())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_that_was_changed_cut_or_lost_is_named(folder, name):
     path, rng = folder / name, random.Random(name)
@@ -214,6 +215,7 @@ def readable(folder):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("places", [8, pytest.param(80, marks=pytest.mark.gate)])
 def test_a_plan_without_digests_never_ends_in_a_traceback(folder, places):
@@ -232,6 +234,7 @@ def test_a_plan_without_digests_never_ends_in_a_traceback(folder, places):
     refused(folder, "plan.json")  # nothing decides
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("rounds", [1, pytest.param(6, marks=pytest.mark.gate)])
 @pytest.mark.parametrize("name", FILES[:-1])
@@ -258,6 +261,7 @@ def test_tables_without_digests_never_end_in_a_traceback(folder, name, rounds):
 # several writers
 
 
+@pytest.mark.slow
 def test_of_two_writers_at_once_the_first_wins(tmp_path, monkeypatch):
     """The other saves while the tables of the one are written."""
     target, one, other = tmp_path / "day.sums", made(1), made(2)

@@ -40,6 +40,7 @@ def assert_same(found, wanted):
             )
 
 
+@pytest.mark.slow
 def test_views_are_merged_and_stored(tmp_path):
     data = made()
     plan = SumsPlan.of(Survey.of(data), **OPTIONS)

@@ -129,6 +129,7 @@ def test_covariance_of_changes_is_that_of_drawn_labels():
     assert np.corrcoef(closed.draws[:, 0, 2:4].T)[0, 1] == pytest.approx(wanted, abs=0.05)
 
 
+@pytest.mark.slow
 def test_sums_of_parts_add_up_and_are_stored(tmp_path):
     pytest.importorskip("pyarrow")
     data, before = people()
@@ -153,6 +154,7 @@ def test_sums_of_parts_add_up_and_are_stored(tmp_path):
         np.testing.assert_array_equal(made.moved.columns["before"], whole.moved.columns["before"])
 
 
+@pytest.mark.slow
 def test_older_sums_with_another_score_are_compared_in_all_lists(tmp_path):
     pytest.importorskip("pyarrow")
     sums = summed(*people())

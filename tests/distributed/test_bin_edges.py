@@ -15,6 +15,7 @@ def counts(values, edges):
     return np.bincount(np.searchsorted(edges, values, side="left"), minlength=len(edges) + 1)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(-30, 30), min_size=1, max_size=200),
     st.integers(2, 40),

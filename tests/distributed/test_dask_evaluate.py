@@ -99,6 +99,7 @@ def test_evaluate_gives_the_numbers_of_the_whole(kind):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", [{}, {"by": ("sex", "age")}])
 def test_many_queries_have_the_numbers_of_the_whole(monkeypatch, split):
     monkeypatch.setattr(list_samples, "MOST_LISTS", 20)
@@ -137,6 +138,7 @@ def test_one_list():
     np.testing.assert_allclose(found.summary()["value"], wanted["value"], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_positions_and_empty_partitions():
     frame = people()
     frame["position"] = frame.groupby("qid").cumcount() + 1
@@ -177,6 +179,7 @@ def test_audit_against_another_ranking():
     assert any(claim.quantity == "change of position" for claim in found.claims)
 
 
+@pytest.mark.slow
 def test_bad_input_is_refused_in_a_clear_sentence():
     frame = people()
     with pytest.raises(DataError, match="Dask DataFrame or a folder of Parquet files"):
@@ -200,6 +203,7 @@ def test_bad_input_is_refused_in_a_clear_sentence():
         dask_evaluate(parted(frame), "NDCG@10", n_boot=-1)
 
 
+@pytest.mark.slow
 def test_a_partition_but_not_the_whole_may_lack_a_column():
     frame = people()
     frame.loc[frame.index[:200], "sex"] = None
@@ -212,6 +216,7 @@ def test_a_partition_but_not_the_whole_may_lack_a_column():
         dask_audit(parted(frame), sensitive="sex")
 
 
+@pytest.mark.slow
 def test_many_groups_are_refused_unless_allowed():
     frame = people()
     frame["who"] = [f"n{j % 101}" for j in range(len(frame))]

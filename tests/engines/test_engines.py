@@ -131,6 +131,7 @@ def test_a_stream_of_sorted_files(tmp_path, wanted, frame, n_jobs, monkeypatch):
     assert_same(equirank.list_sums(f"{folder}/*.parquet", **COLUMNS), wanted)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_blocks_keep_no_list_that_the_sum_would_drop(tmp_path, n_jobs, monkeypatch):
     for module in (log_sums, list_samples):
@@ -152,6 +153,7 @@ def test_blocks_keep_no_list_that_the_sum_would_drop(tmp_path, n_jobs, monkeypat
     assert sum(part.kept.n_lists for part in later) < 0.5 * sum(part.n_lists for part in later)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [False, True])
 def test_scattered_rows_are_spilled(tmp_path, text, monkeypatch):
     monkeypatch.setattr(spill, "n_partitions", lambda *_: 5)
@@ -164,6 +166,7 @@ def test_scattered_rows_are_spilled(tmp_path, text, monkeypatch):
     assert len(found.sources) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["large_string", "string_view", "dictionary"])
 def test_texts_of_every_type(tmp_path, kind):
     frame = people(text=True)
@@ -177,6 +180,7 @@ def test_texts_of_every_type(tmp_path, kind):
     assert_same(equirank.list_sums(reader, **COLUMNS), whole(frame))
 
 
+@pytest.mark.slow
 def test_arrow_files_data_sets_and_readers(tmp_path, wanted):
     table = pa.Table.from_pandas(SORTED, preserve_index=False)
     with pa.ipc.new_file(str(tmp_path / "log.arrow"), table.schema) as writer:
@@ -195,6 +199,7 @@ def test_frames_in_memory(wanted):
     assert_same(equirank.list_sums(SHUFFLED, **COLUMNS), wanted)
 
 
+@pytest.mark.slow
 def test_lists_named_by_two_columns(tmp_path):
     frame = SHUFFLED.assign(user=SHUFFLED["qid"] // 7, day=[f"d{q % 7}" for q in SHUFFLED["qid"]])
     folder = write(frame, tmp_path / "log", 2)
@@ -209,6 +214,7 @@ def test_lists_named_by_two_columns(tmp_path):
     assert found.kept.labels[0] in set(zip(frame["user"], frame["day"], strict=True))
 
 
+@pytest.mark.slow
 def test_duckdb(tmp_path, wanted):
     duckdb = pytest.importorskip("duckdb")
     connection = duckdb.connect(str(tmp_path / "log.duckdb"))
@@ -239,6 +245,7 @@ def changed():
     return equirank.list_sums(FRAME, **COLUMNS, **MORE)
 
 
+@pytest.mark.slow
 def test_scores_and_changes_in_every_engine(tmp_path, changed, monkeypatch):
     assert changed.plan.median == np.median(FRAME["score"])
     assert changed.sums["moved"][1] > 100
@@ -274,6 +281,7 @@ def costly(frame):
     return frame.assign(cost=1.0 + frame["old"].abs(), y=frame["y"] + 3 * last)
 
 
+@pytest.mark.slow
 def test_what_metrics_read_in_every_engine(tmp_path, monkeypatch):
     wanted = equirank.list_sums(costly(FRAME), **COLUMNS, **EVALUATED)
     assert wanted.plan.max_grade == 6
@@ -302,6 +310,7 @@ def test_what_metrics_read_in_every_engine(tmp_path, monkeypatch):
         assert found[name] == pytest.approx(equirank.evaluate(rows, name, n_boot=0)[name])
 
 
+@pytest.mark.slow
 def test_sums_of_metrics_alone_in_every_engine(tmp_path):
     plain = {"query": "qid", "score": "score", "relevance": "y", "metrics": "ERR@5"}
     wanted = equirank.list_sums(FRAME, **plain)
@@ -354,6 +363,7 @@ def test_the_median_is_exact(n):
         assert search.median == np.median(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [1, 4])
 def test_dask(wanted, n):
     dask = pytest.importorskip("dask")

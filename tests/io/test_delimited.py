@@ -490,6 +490,7 @@ def test_the_delimiter_counts():
     assert "quote" in stream.problem
 
 
+@pytest.mark.slow
 def test_a_quoted_line_end_may_be_split_between_blocks(write, monkeypatch):
     monkeypatch.setattr(delimited, "_BYTES", 150)
     monkeypatch.setattr(delimited, "_SMALL", 0)
@@ -523,6 +524,7 @@ def test_a_column_of_names_is_refused_unless_allowed(write):
     assert len(data.attribute().categories) == 30
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::equirank.EquirankWarning")
 def test_many_columns(write):
     count = 12_000

@@ -43,6 +43,7 @@ def columns(tables):
     return (np.array(column, dtype=float) for column in zip(*tables, strict=True))
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(tables=TABLES, share=st.floats(0, 1))
 def test_tails_are_those_of_the_definition(tables, share):

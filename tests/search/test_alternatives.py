@@ -229,6 +229,7 @@ def test_a_worker_that_dies_costs_its_own_trial_alone(monkeypatch, result):
     )
 
 
+@pytest.mark.slow
 def test_a_limit_of_time_stops_between_blocks():
     found = search(n_trials=None, minutes=1e-6, steered=0)
     assert found.n_independent == 32

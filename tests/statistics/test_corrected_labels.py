@@ -338,6 +338,7 @@ def known_as(rng, how, labels, positions):
             "checked_rate": 0.5}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", ["missing by position", "matrix", "matrix from counts", "checked sample"]
 )

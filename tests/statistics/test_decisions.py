@@ -189,6 +189,7 @@ def slow_score(ratio, counts, correction=True):
     return distance / sqrt(spread) if spread > 1e-15 else distance * inf if distance else 0.0
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(counts=lists_of(1, 12, (1, 4)), level=st.sampled_from([0.8, 0.95]))
 @example(counts=[[8], [8], [500], [1000]], level=0.95)
@@ -272,6 +273,7 @@ def test_intervals_of_small_cells_contain_the_truth(n1, p1, n2, p2):
     assert coverage_of(n2, n1, p2, p1) >= 0.93
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ratio", [1.05, *(pytest.param(ratio, marks=pytest.mark.gate) for ratio in (0.5, 1.0))]
 )
@@ -293,6 +295,7 @@ def test_intervals_over_small_lists_contain_the_truth(n1, n2, rates, ratio):
     assert hits >= 0.93 * 200
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(counts=lists_of())
 def test_arrays_are_lists_one_by_one(counts):
@@ -305,6 +308,7 @@ def test_arrays_are_lists_one_by_one(counts):
                 np.testing.assert_equal(together[name][at], value)
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(counts=lists_of())
 def test_lists_of_one_side_change_nothing(counts):
@@ -318,6 +322,7 @@ def test_lists_of_one_side_change_nothing(counts):
             ) else np.testing.assert_equal(wider[name], found[name])
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(counts=lists_of(1))
 def test_sides_may_be_exchanged(counts):
@@ -339,6 +344,7 @@ def slow_moves(a, n1, b, n2):
     return next(j for j in range(b + 1) if 5 * (a + j) * n2 >= 4 * (b - j) * n1)
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(counts=lists_of(1, 12, (1, 1)))
 def test_moves_are_the_fewest(counts):
@@ -504,6 +510,7 @@ def test_bad_settings_are_named():
         breslow_day(*JOBS, least_expected=-1)
 
 
+@pytest.mark.slow
 def test_importing_stays_light():
     program = (
         "import sys, equirank.statistics as s; s.fisher_exact(1, 3, 2, 4); "

@@ -43,6 +43,7 @@ def slow_means(counts, matrix):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("matrix", [np.eye(2), np.array(FLIPS)])
 def test_drawn_shares_have_the_means_of_a_grid(matrix):
     error = None if matrix[0, 0] == 1 else LabelError(matrix)
@@ -75,6 +76,7 @@ def test_certain_labels_stay_in_every_draw():
     np.testing.assert_array_equal(drawn, model.imputed(300, 5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["missing", pytest.param("flips", marks=pytest.mark.gate)])
 def test_intervals_of_one_list_cover_its_value(how):
     """The small twin of point 4a of benchmarks/labels.py: a group of 16% in a list of 40."""

@@ -41,6 +41,7 @@ def drawn_labels(rng, n, groups, unknown):
     return labels.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*undefined.*")
 @pytest.mark.parametrize("cases", [12, pytest.param(40, marks=pytest.mark.gate)])
 @pytest.mark.parametrize("metric", ["rnd", "rkl"])
@@ -58,6 +59,7 @@ def test_prefix_bounds_equal_brute_force(metric, cases):
         np.testing.assert_allclose([found.low, found.high], [low, high], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*undefined.*")
 @pytest.mark.parametrize("metric", ["rnd", "rkl"])
 def test_ties_and_long_lists_have_outer_bounds(metric, monkeypatch):

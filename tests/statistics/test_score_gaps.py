@@ -71,6 +71,7 @@ ROWS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(rows=ROWS)
 def test_the_gap_over_lists_is_that_of_loops(rows):
@@ -87,6 +88,7 @@ def test_the_gap_over_lists_is_that_of_loops(rows):
         assert not found.reason
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     rows=ROWS,

@@ -137,6 +137,7 @@ def changed():
     return data, other, audit(data, against=other, protected="sex=female", **QUICK)
 
 
+@pytest.mark.slow
 def test_without_resampling_nothing_is_drawn(monkeypatch):
     data = load_hiring().select(slice(0, 3))
     other = Ranking.from_scores(data, data.to_original(data.X[:, 1]))
