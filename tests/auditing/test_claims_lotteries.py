@@ -36,17 +36,21 @@ for name, draw in {
 }.items():
     SHAPES |= {name: partial(draw, attributes=1), f"{name}, crossed": draw}
 
-#: Shapes that many claims are made about, each of another kind, and cheap.
-FEW_RUNS = 30
-FEW_SHAPES = ("1 10 lists", "3 five score levels", "6 relevance, graded", "7 recorded decisions")
+#: Shapes that are cheap and have many comparisons.
+FEW_RUNS = 25
+FEW_SHAPES = {
+    "five groups": partial(BENCHMARK.lottery, lists=10, groups=5),
+    "seven groups with ties": partial(BENCHMARK.lottery, lists=6, groups=7, levels=5),
+    "recorded decisions": partial(BENCHMARK.recorded, attributes=1),
+}
 
 
 @pytest.mark.slow
 def test_a_few_lotteries_together():
     """The sum over shapes finds what makes every report speak too often."""
     found = [
-        BENCHMARK.report(SHAPES[shape], seed, n_permutations=199, n_boot=20, metrics=False)
-        for shape in FEW_SHAPES
+        BENCHMARK.report(make, seed, n_permutations=399, n_boot=40, metrics=False)
+        for make in FEW_SHAPES.values()
         for seed in range(FEW_RUNS)
     ]
     limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / len(found))

@@ -237,11 +237,8 @@ def summed(lists, seed, start, effect=0.6, **columns):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("other", "reference"),
-    [(60, "sex=m"), *(pytest.param(*each, marks=pytest.mark.gate)
-                      for each in ((60, None), (2500, None), (2500, "sex=m")))],
-)  # fmt: skip
+@pytest.mark.parametrize("reference", [None, "sex=m"])
+@pytest.mark.parametrize("other", [60, pytest.param(2500, marks=pytest.mark.gate)])
 def test_changes_between_sums_are_those_between_rows(other, reference, monkeypatch):
     """The estimates are the same; buckets of lists vary as the lists do."""
     n_lists = 3000
