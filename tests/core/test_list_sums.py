@@ -418,14 +418,6 @@ def test_a_group_that_only_one_side_has():
 )
 def test_groups_that_no_list_has_change_nothing(shape, others, cross):
     """With 150 further groups of each, label vectors are too many for a table."""
-    check_further_groups(shape, others, cross)
-
-
-def test_many_groups_that_no_list_has_change_nothing():
-    check_further_groups({"unknown": 0.3, "hidden": True, "ties": False, "lists": 10}, 150, False)
-
-
-def check_further_groups(shape, others, cross):
     data = made(**shape)
     plan = plan_of(data, cross=cross)
     more = tuple(f"x{at}" for at in range(others))

@@ -150,7 +150,7 @@ def twin_shares(level, n_twins, runs=400):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n_twins", [1, 20])
+@pytest.mark.parametrize("n_twins", [1, pytest.param(20, marks=pytest.mark.gate)])
 def test_the_level_of_splits(n_twins):
     for level in (0.05, 0.2):
         error = np.sqrt(level * (1 - level) / 400)

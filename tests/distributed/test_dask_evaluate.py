@@ -152,7 +152,7 @@ def test_positions_and_empty_partitions():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("missing", [False, pytest.param(True, marks=pytest.mark.gate)])
 def test_audit_gives_the_result_of_the_whole(missing):
     frame = people(missing=missing)
     options = {"protected": "sex=f", "metrics": "RND@10"}

@@ -116,7 +116,7 @@ def test_seven_parts_of_shuffled_rows_merged_backwards(wanted):
     assert_same(sum(sums[1:], sums[0]), wanted)
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_audits_of_sums_do_not_depend_on_the_order_of_rows(wanted):
     shuffled, few = equirank.list_sums(SHUFFLED, **COLUMNS), {"n_boot": 20, "n_permutations": 19}
     assert equirank.audit_sums(shuffled, **few) == equirank.audit_sums(wanted, **few)
@@ -248,7 +248,7 @@ def changed():
 @pytest.mark.slow
 def test_scores_and_changes_in_every_engine(tmp_path, changed, monkeypatch):
     assert changed.plan.median == np.median(FRAME["score"])
-    assert changed.sums["moved"][1] > 100
+    assert changed.sums["moved"][1] > 40
     assert {view.values for view in changed.views} == {"", "score", "NDCG@5", "change"}
     given = COLUMNS | MORE
     assert_same(equirank.list_sums(SHUFFLED, **given), changed)

@@ -393,7 +393,7 @@ NUMBERS = st.one_of(st.floats(allow_nan=False).map(repr), st.just(""), st.intege
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(CELLS, NUMBERS, NUMBERS, CELLS), min_size=1, max_size=30),
     st.sampled_from(["\n", "\r\n"]),

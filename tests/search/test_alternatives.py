@@ -315,7 +315,7 @@ def test_no_candidate_may_satisfy_the_rule():
         _ = found.model
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_a_search_over_noise_reports_no_gain():
     gains = 0
     for seed in range(15):

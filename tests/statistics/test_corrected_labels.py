@@ -401,6 +401,7 @@ def test_sums_of_buckets_are_those_of_lists_with_one_weight_per_bucket(mixed):
     assert np.ptp(found, axis=0).min() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("probability", [False, True])
 def test_many_lists_are_resampled_in_buckets_with_the_spread_of_lists(monkeypatch, probability):
     model, positions = unknown_model(np.random.default_rng(6), 2_400, 8, probability)

@@ -345,7 +345,7 @@ def slow_moves(a, n1, b, n2):
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(counts=lists_of(1, 12, (1, 1)))
 def test_moves_are_the_fewest(counts):
     a, n1, b, n2 = (column[0] for column in counts)

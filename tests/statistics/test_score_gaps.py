@@ -72,7 +72,7 @@ ROWS = st.lists(
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(rows=ROWS)
 def test_the_gap_over_lists_is_that_of_loops(rows):
     score, side, lists = zip(*rows, strict=True)

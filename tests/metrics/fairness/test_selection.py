@@ -190,7 +190,7 @@ def test_table_has_a_row_per_list_and_group():
     assert list(table["people"]) == [4, 4]
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_intervals_cover_about_as_often_as_they_say():
     # selection of 30 % in both groups: the ratio of rates to a fixed other group
     rng = np.random.default_rng(8)
