@@ -56,6 +56,7 @@ def test_the_unknown_are_no_reference(applicants):
     assert round(by_group(category)["(missing)"], 2) == 3.75
 
 
+@pytest.mark.slow
 def test_they_are_counted_beside_the_tables(applicants):
     result = audit(applicants, sensitive=["race"], k=[440, 1000], **QUICK)
     table = result.tables["unknown"]
@@ -162,6 +163,7 @@ def test_lists_weigh_by_their_known_people():
         assert row["share"] == pytest.approx(inside.mean())
 
 
+@pytest.mark.slow
 def test_patterns_of_positions_are_those_of_the_known():
     data = one_attribute()
     kept = data.select_items(np.flatnonzero(data.attribute().known))

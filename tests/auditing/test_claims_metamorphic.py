@@ -92,6 +92,7 @@ def test_another_file_format(tmp_path):
     assert one.verdict == two.verdict
 
 
+@pytest.mark.slow
 def test_a_duplicated_attribute_changes_no_p_value():
     columns = people(bias=1.5)
     columns["again"] = columns["sex"]

@@ -102,6 +102,7 @@ def test_numbers_of_sentences(result):
         assert not unexplained(text, numbers_of(claim)), (claim.sentence, claim)
 
 
+@pytest.mark.slow
 def test_numbers_of_the_first_sentences(result):
     by_id = {claim.id: claim for claim in result.claims}
     lead, rest = lead_statements(result.claims)
@@ -187,6 +188,7 @@ def test_one_sentence_counts_what_the_data_cannot_decide(result):
         assert last == []
 
 
+@pytest.mark.slow
 def test_without_draws_every_claim_is_described():
     for options in ({"n_boot": 0}, {"n_permutations": 0}):
         result = audit(

@@ -72,6 +72,7 @@ def test_a_matrix_that_tells_little_has_a_wide_interval_or_none():
         assert wide.high - wide.low > 2 * (plain.high - plain.low)
 
 
+@pytest.mark.slow
 def test_a_singular_matrix_of_three_groups_is_refused_by_the_audit():
     data = people()
     rng = np.random.default_rng(1)

@@ -72,6 +72,7 @@ def test_claims_carry_their_answer_and_survive_json(results):
     assert results[0.35].facts["labels"]["attributes"]["race"]["doubted"]
 
 
+@pytest.mark.slow
 def test_few_breaking_labels_leave_it_open():
     rng, given, labels = people(effect=0.5)
     result = audited(given, hide(rng, labels, 0.45))
@@ -125,6 +126,7 @@ def test_verified_labels_allow_an_estimate_of_many_unknown():
     assert "who was checked was drawn" in result.claims[0].sentence
 
 
+@pytest.mark.slow
 def test_probabilities_alone_have_a_range_and_no_value():
     rng, given, labels = people()
     sure = np.where(labels == "B", 0.97, 0.03)
@@ -146,6 +148,7 @@ def test_probabilities_alone_have_a_range_and_no_value():
         result.fails("race=B positions > 1")
 
 
+@pytest.mark.slow
 def test_certain_probabilities_equal_labels_row_for_row():
     _, given, labels = people()
     plain = audited(given, labels)
@@ -239,6 +242,7 @@ def test_gates_read_bounds_of_labels_that_nobody_is_known_of():
             each.fails("any race selected < 0.8")
 
 
+@pytest.mark.slow
 def test_bounds_of_a_comparison_that_is_not_tested_are_over_all_labels():
     sex = ["m", "f", "m", None, "f", "m", "f", "f"]
     given = {"score": -np.arange(8.0), "sex": sex}

@@ -66,6 +66,7 @@ def test_few_ties_are_noted_and_not_warned_about():
     assert texts(strict, "ties") == []
 
 
+@pytest.mark.slow
 def test_unknown_labels_are_in_no_group_and_are_told():
     result = audit(score=[4, 3, 2, 1], sensitive={"sex": ["f", None, "m", ""]}, k=2, **QUICK)
     told = "sex unknown: 2 people (50%); selected: 50% (top 2)."
@@ -327,6 +328,7 @@ def test_values_that_count_as_no_are_named_with_their_number():
     assert '"f" (1) and 2 more; leave cells' in many
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [False, True])
 def test_sums_name_values_that_count_as_no(many, monkeypatch):
     table = {
@@ -392,6 +394,7 @@ def test_a_last_row_with_the_sum_of_all_others_is_warned_about():
     assert texts(audit(score=[*score[:-1], 209], sensitive=sex, **QUICK), "warning") == []
 
 
+@pytest.mark.slow
 def test_exact_copies_of_rows_are_counted():
     rng = np.random.default_rng(0)
     table = {

@@ -106,6 +106,7 @@ def test_up_to_one_in_a_hundred_are_named_and_the_report_goes_on(audited):
     assert {claim.status for claim in more.claims} == {"described"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("audited", [of_rows, of_sums])
 def test_ids_that_do_not_recur_change_nothing_and_none_are_said(audited):
     columns = fresh(lists())
@@ -182,6 +183,7 @@ def test_paired_rankings_of_people_who_recur_are_described():
     assert {claim.status for claim in changes} == {"described"}
 
 
+@pytest.mark.slow
 def test_sums_that_are_added_or_stored_know_who_recurs(tmp_path):
     pytest.importorskip("pyarrow")
     columns = lists(n_people=2000)
@@ -258,6 +260,7 @@ def test_a_remedy_promises_nothing_if_people_of_other_lists_recur():
     assert not np.isnan(found.before.low)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("audited", [of_rows, of_sums])
 def test_corrected_estimates_of_people_who_recur_have_no_interval(audited):
     columns = lists()

@@ -55,6 +55,7 @@ def test_a_change_between_periods_is_found():
     assert "(2024)" in result.notes[0]["text"]
 
 
+@pytest.mark.slow
 def test_equal_periods_show_no_change():
     now, before = period(30, 20, 1.0, 1), period(25, 20, 1.0, 2, start=100)
     found = changes(audit(now, unpaired=before, k=5, **QUICK))
@@ -181,6 +182,7 @@ def test_ratios_of_unlike_files_are_described_only():
     assert found["change of position", "f"].status in ("finding", "cannot_tell")
 
 
+@pytest.mark.slow
 def test_shared_lists_are_refused_unless_they_differ():
     now, before = period(12, 20, 1, 1), period(12, 20, 1, 2)
     with pytest.raises(DataError, match="unpaired must have other lists, got list 0 in both"):

@@ -139,6 +139,7 @@ def test_draws_come_near_the_exact_values_within_their_errors(monkeypatch):
     assert (np.abs(apart[error > 0]) > 0.02 * error[error > 0]).any()
 
 
+@pytest.mark.slow
 def test_standard_errors_say_how_far_estimates_spread():
     rows = np.random.default_rng(1).normal(size=(2, 12))
     model = fitted(Curved, 12)

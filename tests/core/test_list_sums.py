@@ -329,6 +329,7 @@ def test_sums_do_not_depend_on_how_lists_are_distributed():
         np.testing.assert_allclose(a.differences, b.differences, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_twins_are_relabellings_and_draws_do_not_depend_on_neighbours():
     data = made(5, lists=8, ties=True, unknown=0.2)
     plan = plan_of(data)
@@ -447,6 +448,7 @@ def test_later_days_take_over_the_plan():
         sum_data(other, like=first)
 
 
+@pytest.mark.slow
 def test_saved_sums_are_the_same(tmp_path):
     data = made(4, lists=25, unknown=0.1)
     sums = sum_data(data)
@@ -512,6 +514,7 @@ def test_samples_have_bounds(monkeypatch):
     assert sum_data(data).kept.n_lists == 1
 
 
+@pytest.mark.slow
 def test_counts_of_decided_lists_are_kept_while_they_are_few(monkeypatch, tmp_path):
     rng = np.random.default_rng(3)
     sizes = rng.integers(2, 7, 60)

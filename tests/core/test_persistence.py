@@ -342,6 +342,7 @@ def test_every_changed_byte_and_every_cut_is_found(folder, apart):
     assert read(folder).penalty == 1.0
 
 
+@pytest.mark.slow
 def test_files_of_parts_are_checked_too(tmp_path):
     from equirank.rankers import FairReduction, RankBoost
     from equirank.rerankers import DetGreedy, Reranked
@@ -454,6 +455,7 @@ def test_a_folder_that_is_replaced_all_the_time(folder, monkeypatch):
     refused(folder, "replaced all the time")
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_replaced_by_another_process(tmp_path):
     """Readers see whole models only, also where the system cannot exchange folders."""
     models = [RidgeRanker(penalty).fit(X, Y * penalty) for penalty in (1.0, 2.0)]

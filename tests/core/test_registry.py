@@ -193,6 +193,7 @@ def test_metrics_that_cannot_be_meant(metrics, words):
         parse_metrics(metrics)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=30))
 def test_any_text_parses_or_is_a_data_error(text):
     try:

@@ -283,6 +283,7 @@ def test_of_two_writers_at_once_the_first_wins(tmp_path, monkeypatch):
         shutil.rmtree(target)
 
 
+@pytest.mark.slow
 def test_two_writers_in_lockstep_do_not_mix_their_files(tmp_path, monkeypatch):
     target, several, won = tmp_path / "day.sums", [made(1), made(2)], []
     write, together = sums_files._write_table, threading.Barrier(2)

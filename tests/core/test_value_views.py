@@ -63,6 +63,7 @@ def shuffled_rows(data, before, plan, view, k):
     return groups, found, {"n_averaged": given.n_averaged, "studentized": change}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", [None, {"race": "a"}])
 def test_sums_have_the_statistics_of_shuffled_rows(reference):
     data, before = people()

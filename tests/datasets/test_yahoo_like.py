@@ -67,6 +67,7 @@ def test_blocks_do_not_show(monkeypatch):
     assert (whole.y == parts.y).all()
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_result():
     shape = {"n_queries": 4000, "n_rows": 100_000, "n_features": 100}
     tracemalloc.start()

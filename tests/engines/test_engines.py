@@ -333,6 +333,7 @@ def test_sums_of_metrics_alone_in_every_engine(tmp_path):
         equirank.list_sums(bad, **plain | {"metrics": "CostNDCG", "cost": "cost"})
 
 
+@pytest.mark.slow
 def test_a_second_score_is_checked_and_belongs_to_a_plan(tmp_path, changed):
     bad = SORTED.assign(old=SORTED["old"].where(SORTED.index != 7))
     path = tmp_path / "bad.parquet"

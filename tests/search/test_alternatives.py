@@ -122,6 +122,7 @@ def test_the_choice_is_the_least_of_those_that_satisfy_the_rule(result):
     assert result.chosen["values"]["ExposureGap"]["value"] == min(allowed)
 
 
+@pytest.mark.slow
 def test_the_certify_part_has_no_influence_before_the_end(result):
     """Other certify lists change the certified numbers alone."""
     lists = data()
@@ -201,11 +202,13 @@ def test_a_killed_search_ends_with_the_same_record(tmp_path, result):
     assert found.certified == result.certified
 
 
+@pytest.mark.slow
 def test_the_order_in_which_workers_finish_changes_nothing(result):
     with joblib.parallel_config("threading", n_jobs=2):
         assert document(search()) == document(result)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_costs_its_own_trial_alone(monkeypatch, result):
     def deadly(**options):
         def run(tasks):
@@ -236,6 +239,7 @@ def test_a_limit_of_time_stops_between_blocks():
     assert any("the limit of time" in each for each in found.certificate.not_covered)
 
 
+@pytest.mark.slow
 def test_neural_rankers_are_fitted_as_one_stack(monkeypatch):
     pytest.importorskip("torch")
     from equirank.search import alternative_space

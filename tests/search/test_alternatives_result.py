@@ -61,6 +61,7 @@ def test_the_certificate_in_words():
     assert all(a > b for a, b in pairwise(shares))
 
 
+@pytest.mark.slow
 def test_gains_and_losses_are_named_by_their_intervals():
     result = search()
 

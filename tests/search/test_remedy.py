@@ -488,6 +488,7 @@ def test_blind_only_tries_nothing_that_uses_groups():
     assert not any(name == "FAStarIR" for name, _ in result.not_tried)
 
 
+@pytest.mark.slow
 def test_a_lottery_is_no_wider_than_the_error_of_the_scores():
     data = people(7, [25] * 6)
     wide = found(data, SELECTED, blind_only=True).find("MarginLottery")
@@ -583,6 +584,7 @@ def test_features_of_other_models_and_of_texts_are_left_out(kind):
     assert dropped.sentence == 'The feature "club" counts as its most frequent value for everyone.'
 
 
+@pytest.mark.slow
 def test_positions_without_scores_leave_quality_unknown():
     data = as_ranking_data(
         position=list(range(1, 21)), sensitive_features={"sex": list("m" * 10 + "f" * 10)}

@@ -114,6 +114,7 @@ def slow_best(selected, labels, groups):
     return min(found), max(found)
 
 
+@pytest.mark.slow
 def test_the_ratio_to_the_best_group_equals_brute_force():
     rng = np.random.default_rng(2)
     for case in range(60):
@@ -167,6 +168,7 @@ def slow_accuracy(y, score, labels, measure):
     return found[0] if measure == "accuracy" else abs(found[0] - found[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["gap", "accuracy"])
 def test_pairwise_bounds_equal_brute_force_or_hold_it(measure, monkeypatch):
     rng, wider = np.random.default_rng(11), 0

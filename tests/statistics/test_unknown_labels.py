@@ -47,6 +47,7 @@ def slow_bounds(values, labels, lists, groups, *how):
     return (min(defined), max(defined)) if defined else (nan, nan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["share", "mean", "difference", "ratio"])
 @pytest.mark.parametrize("average", ["lists", "people"])
 def test_bounds_equal_brute_force_over_all_labels(measure, average):

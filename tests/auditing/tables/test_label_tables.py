@@ -139,6 +139,7 @@ def test_nothing_unknown_has_no_rows():
     assert len(audited(people(2, 6, unknown=0.0)).tables["labels"]) == 0
 
 
+@pytest.mark.slow
 def test_decisions_without_an_order_count_those_decided_about():
     data = {
         "sex": ["f", "f", "m", "m", "", ""],

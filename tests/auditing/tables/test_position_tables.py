@@ -104,6 +104,7 @@ def test_histograms_sum_to_one_over_shared_bins(hiring):
             assert [row["left"] for row in mine] == sorted(set(table["left"]))
 
 
+@pytest.mark.slow
 def test_outliers_fall_into_the_last_bins_and_equal_scores_into_one():
     score = np.concatenate([np.linspace(0, 1, 5000), [1e9]])
     quick = {"n_boot": 0, "n_permutations": 0}

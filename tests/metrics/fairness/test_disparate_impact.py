@@ -26,6 +26,7 @@ def test_agrees_with_twin(options, labels):
     agree(disparate_impact, DisparateImpact, ratio, min, labels, options, clicks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [DisparateImpact(), DisparateImpact(protected="f") @ 2])
 def test_keeps_the_promises(metric):
     check_metric(metric)

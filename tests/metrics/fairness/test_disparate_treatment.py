@@ -23,6 +23,7 @@ def test_agrees_with_twin(options, labels):
     agree(disparate_treatment, DisparateTreatment, ratio, min, labels, options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [DisparateTreatment(), DisparateTreatment(protected="f") @ 2])
 def test_keeps_the_promises(metric):
     check_metric(metric)

@@ -110,6 +110,7 @@ def test_a_sequence_agrees_with_twin():
         assert got == pytest.approx(amortised(lists)[0], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_keeps_the_promises():
     check_metric(IndividualAmortisedAttention())
     copies_stay_tied(IndividualAmortisedAttention())
