@@ -83,6 +83,7 @@ def test_the_account_can_be_saved_and_resumed(tmp_path):
     assert second.reset().unfairness_ == 0.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["assignment", "milp"])
 @pytest.mark.parametrize("gain", ["exp2", "scaled"])
 def test_the_promise_holds_by_the_library_s_own_ndcg(method, gain):
@@ -216,7 +217,7 @@ print(answered)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_kills_never_lose_a_ranking_that_was_answered(tmp_path):
     command = [sys.executable, "-c", ANSWERS, str(tmp_path / "state")]

@@ -93,6 +93,7 @@ def test_bad_input_beside_a_file(given, said, file):
         audit(file, **given)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("library", FRAMES)
 def test_tables_go_back_to_the_library_of_the_input(library):
     data, named = given_as(library)

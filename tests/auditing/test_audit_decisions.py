@@ -62,6 +62,7 @@ def test_recorded_decisions_need_no_order(hired):
         audit(sensitive=SEX, selected=HIRED, metrics="RND@50", **QUICK)
 
 
+@pytest.mark.slow
 def test_the_result_can_be_stored_and_shown(hired, tmp_path):
     again = AuditResult.from_json(hired.to_json())
     assert again == hired
@@ -71,6 +72,7 @@ def test_the_result_can_be_stored_and_shown(hired, tmp_path):
     assert "are selected" in (tmp_path / "page.html").read_text()
 
 
+@pytest.mark.slow
 def test_undecided_people_are_left_out_of_both_sides():
     blank = np.arange(N) % 7 == 0
     recorded = np.where(blank, None, np.where(HIRED, "yes", "no"))
@@ -88,6 +90,7 @@ def test_undecided_people_are_left_out_of_both_sides():
         assert claim.scope["people"] == (~blank).sum()
 
 
+@pytest.mark.slow
 def test_a_reference_replaces_everyone_else():
     result = audit(query=QUERY, score=SCORE, sensitive=PEOPLE, selected=HIRED,
                    reference="race=White", **QUICK)  # fmt: skip
@@ -144,6 +147,7 @@ def staged():
     return {"screened": first, "hired": second}
 
 
+@pytest.mark.slow
 def test_a_stage_is_tested_among_those_who_reached_it():
     result = audit(query=QUERY, sensitive=PEOPLE, stages=staged(), **QUICK)
     first, second = staged().values()
@@ -191,6 +195,7 @@ def test_cutoffs_and_quotas_are_scopes():
     )
 
 
+@pytest.mark.slow
 def test_frames_name_columns():
     frame = {"job": QUERY, "points": SCORE, "sex": SEX, "hired": HIRED.astype(int)}
     named = audit(frame, query="job", sensitive="sex", selected="hired", **QUICK)

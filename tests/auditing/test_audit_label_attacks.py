@@ -20,6 +20,7 @@ def people(lists=25, length=12, seed=0):
     }
 
 
+@pytest.mark.slow
 def test_a_list_whose_labels_are_all_unknown():
     data = people()
     hidden = data | {"race": [None] * 12 + data["race"][12:]}
@@ -71,6 +72,7 @@ def test_a_matrix_that_tells_little_has_a_wide_interval_or_none():
         assert wide.high - wide.low > 2 * (plain.high - plain.low)
 
 
+@pytest.mark.slow
 def test_a_singular_matrix_of_three_groups_is_refused_by_the_audit():
     data = people()
     rng = np.random.default_rng(1)
@@ -90,7 +92,7 @@ def test_a_singular_matrix_of_three_groups_is_refused_by_the_audit():
     assert not result.findings
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_a_million_rows_have_the_bounds_of_their_lists():
     rng = np.random.default_rng(0)
     position = np.tile(np.arange(1.0, 101.0), 10_000)

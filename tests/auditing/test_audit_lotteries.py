@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-RUNS = 200
+RUNS = 150
 #: Reports that cross two attributes have many times the comparisons of others.
 CROSSED_RUNS = 25
 #: Lotteries in which gates about metrics are judged too; each costs an evaluation per report.
@@ -36,8 +36,29 @@ for name, draw in {
 }.items():
     SHAPES |= {name: partial(draw, attributes=1), f"{name}, crossed": draw}
 
+#: Shapes that are cheap and have many comparisons.
+FEW_RUNS = 25
+FEW_SHAPES = {
+    "five groups": partial(BENCHMARK.lottery, lists=10, groups=5),
+    "seven groups with ties": partial(BENCHMARK.lottery, lists=6, groups=7, levels=5),
+    "recorded decisions": partial(BENCHMARK.recorded, attributes=1),
+}
+
 
 @pytest.mark.slow
+def test_a_few_lotteries_together():
+    """The sum over shapes finds what makes every report speak too often."""
+    found = [
+        BENCHMARK.report(make, seed, n_permutations=399, n_boot=40, metrics=False)
+        for make in FEW_SHAPES.values()
+        for seed in range(FEW_RUNS)
+    ]
+    limit = 0.05 + 3 * np.sqrt(0.05 * 0.95 / len(found))
+    for field in ("finding", "fired", "fired_null"):
+        assert np.mean([getattr(report, field) for report in found]) <= limit, field
+
+
+@pytest.mark.gate
 @pytest.mark.parametrize("shape", SHAPES)
 def test_a_lottery(shape):
     make = SHAPES[shape]
@@ -67,7 +88,7 @@ def test_unfair_reports_state_a_finding():
     assert np.mean([report.metric_null for report in found]) > 0.5
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_intervals_of_few_lists_cover_these_lists_and_not_those_to_come():
     few, many = (
         np.mean([BENCHMARK.coverage("both vary", lists, seed) for seed in range(40)], axis=0)

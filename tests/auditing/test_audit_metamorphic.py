@@ -68,7 +68,8 @@ def test_renamed_groups():
     same(claims_of(columns), claims_of(renamed), names, exact=("i",))
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.gate) for n in (1, 2))])
 def test_reordered_rows_and_renumbered_lists(seed):
     columns = people(seed)
     order = np.random.default_rng(seed).permutation(len(columns["score"]))
@@ -78,6 +79,7 @@ def test_reordered_rows_and_renumbered_lists(seed):
     same(claims_of(columns), claims_of(renumbered))
 
 
+@pytest.mark.slow
 def test_another_file_format(tmp_path):
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(people())
@@ -90,6 +92,7 @@ def test_another_file_format(tmp_path):
     assert one.verdict == two.verdict
 
 
+@pytest.mark.slow
 def test_a_duplicated_attribute_changes_no_p_value():
     columns = people(bias=1.5)
     columns["again"] = columns["sex"]
@@ -104,6 +107,7 @@ def test_a_duplicated_attribute_changes_no_p_value():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lists", [1, 8, 24])
 def test_reversed_scores_flip_positions_and_keep_their_size(lists):
     columns = people(lists=lists)
@@ -154,6 +158,7 @@ def changes(result):
     return [claim for claim in result.claims if claim.quantity.startswith("change")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [5, 10, 17])
 def test_lists_that_are_cut_without_moving_anyone_have_no_change(k):
     ranking = data_of(people()).ranking()
@@ -164,6 +169,7 @@ def test_lists_that_are_cut_without_moving_anyone_have_no_change(k):
     assert sum("moved" in text or "before" in text for text in result.verdict) == 1
 
 
+@pytest.mark.slow
 def test_a_change_below_the_cut_is_no_change():
     data = data_of(people())
     position = data.ranking().position
@@ -179,6 +185,7 @@ def test_a_change_below_the_cut_is_no_change():
     }
 
 
+@pytest.mark.slow
 def test_a_cut_list_is_compared_with_the_first_k_of_the_other():
     data = data_of(people(lists=12))
     codes = data.sensitive["sex"].codes
@@ -201,6 +208,7 @@ def test_a_cut_list_is_compared_with_the_first_k_of_the_other():
     assert abs(claim.estimate) < 18 - 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "said"),
     [
@@ -217,6 +225,7 @@ def test_unlike_rankings_are_refused(change, said):
     assert claim.sentence in result.verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("missing", [0.0, 0.3])
 @pytest.mark.parametrize("sizes", [(18, 19), (10, 40)])
 def test_what_the_other_ranking_shows_below_the_cut_does_not_matter(sizes, missing):

@@ -27,6 +27,7 @@ def rows_of(result, **wanted):
     }
 
 
+@pytest.mark.slow
 def test_scoring_rates_of_the_worked_example(scored):
     rows = rows_of(scored, rate_of="scoring")
     assert (rows["F"]["selected"], rows["F"]["people"]) == (3, 10)
@@ -44,6 +45,7 @@ def test_selection_rates_are_those_of_the_decision(scored):
     assert rows["F"]["decision"] == "top 8"
 
 
+@pytest.mark.slow
 def test_claims_do_not_change_and_the_record_names_the_profile(scored):
     score, sex = [*WOMEN, *MEN, 64, 59, 93], ["F"] * 10 + ["M"] * 12 + [None] * 3
     plain = audit(score=score, sensitive={"sex": sex}, k=8, **QUICK)
@@ -93,6 +95,7 @@ def test_unknown_profiles_are_told():
         audit(score=MEN, sensitive={"sex": list("fm") * 6}, profile="nyc-ll14", **QUICK)
 
 
+@pytest.mark.slow
 def test_the_page_states_the_text_and_escapes_groups(tmp_path):
     pytest.importorskip("altair")
     sex = ["<b>x</b>"] * 10 + ["m"] * 12
@@ -106,6 +109,7 @@ def test_the_page_states_the_text_and_escapes_groups(tmp_path):
     assert "the profile finds none for race/ethnicity (known as" in section
 
 
+@pytest.mark.slow
 def test_a_profile_says_which_audited_column_it_does_not_know():
     rng = np.random.default_rng(0)
     table = {

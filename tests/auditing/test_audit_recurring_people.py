@@ -106,6 +106,7 @@ def test_up_to_one_in_a_hundred_are_named_and_the_report_goes_on(audited):
     assert {claim.status for claim in more.claims} == {"described"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("audited", [of_rows, of_sums])
 def test_ids_that_do_not_recur_change_nothing_and_none_are_said(audited):
     columns = fresh(lists())
@@ -182,6 +183,7 @@ def test_paired_rankings_of_people_who_recur_are_described():
     assert {claim.status for claim in changes} == {"described"}
 
 
+@pytest.mark.slow
 def test_sums_that_are_added_or_stored_know_who_recurs(tmp_path):
     pytest.importorskip("pyarrow")
     columns = lists(n_people=2000)
@@ -199,6 +201,7 @@ def test_sums_that_are_added_or_stored_know_who_recurs(tmp_path):
         first + nameless
 
 
+@pytest.mark.slow
 def test_logs_of_files_and_databases_know_who_recurs(tmp_path):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -217,13 +220,14 @@ def test_logs_of_files_and_databases_know_who_recurs(tmp_path):
         assert sums.recurrence.rows.tolist() == expected.rows.tolist(), engine
 
 
+@pytest.mark.slow
 def test_remedies_for_people_who_recur_have_no_interval_and_no_promise():
-    columns = lists()
+    columns = lists(n_lists=12)
     with pytest.raises(DataError, match=f"target must be given, since .*{WHY}"):
         remedy(columns, **NAMES)
     columns["score"] = columns["score"] + 200.0 * (columns["sex"] == "m")
-    other = lists(seed=1)
-    found = remedy(columns, "sex=f selected at 5 >= 0.9", **NAMES, n_boot=49, calibration=other)
+    other = lists(n_lists=12, seed=1)
+    found = remedy(columns, "sex=f selected at 5 >= 0.9", **NAMES, n_boot=19, calibration=other)
     assert WHY in found.notes[0]
     assert "Nothing is promised for new lists, since people recur." in found.notes
     assert np.isnan([found.before.low, found.before.high]).all()
@@ -233,6 +237,7 @@ def test_remedies_for_people_who_recur_have_no_interval_and_no_promise():
         assert each.promise is None
 
 
+@pytest.mark.slow
 def test_remedies_without_ids_say_what_they_assume():
     columns = lists()
     names = {"query": "query", "score": "score", "sensitive": "sex"}
@@ -241,6 +246,7 @@ def test_remedies_without_ids_say_what_they_assume():
     assert not np.isnan(found.before.low)
 
 
+@pytest.mark.slow
 def test_a_remedy_promises_nothing_if_people_of_other_lists_recur():
     columns, other = fresh(lists()), lists(seed=1)
     target, ways = "sex=f selected at 5 >= 0.9", NAMES | {"n_boot": 49}
@@ -254,6 +260,7 @@ def test_a_remedy_promises_nothing_if_people_of_other_lists_recur():
     assert not np.isnan(found.before.low)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("audited", [of_rows, of_sums])
 def test_corrected_estimates_of_people_who_recur_have_no_interval(audited):
     columns = lists()

@@ -32,6 +32,7 @@ def small(**options):
     return audit(score=[4, 3, 2, 1], sensitive={"sex": list("mfmf")}, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hiring", "one_list"])
 def test_json_reads_back_equal(name, request, tmp_path):
     result = request.getfixturevalue(name)

@@ -95,12 +95,14 @@ def result(request):
     return audit(**SHAPES[request.param](), n_boot=99, n_permutations=399, k=[4, 6])
 
 
+@pytest.mark.slow
 def test_numbers_of_sentences(result):
     for claim in result.claims:
         text = plain(claim.sentence, [claim])
         assert not unexplained(text, numbers_of(claim)), (claim.sentence, claim)
 
 
+@pytest.mark.slow
 def test_numbers_of_the_first_sentences(result):
     by_id = {claim.id: claim for claim in result.claims}
     lead, rest = lead_statements(result.claims)
@@ -161,6 +163,7 @@ def test_a_difference_is_smaller_than_the_list(result):
             assert abs(claim.estimate) < claim.scope["longest"]
 
 
+@pytest.mark.slow
 def test_lists_of_unequal_lengths_are_compared_by_pairs():
     given = lists_of(4, 22, (6, 60), bias=0.8)
     result = audit(**given, n_boot=99, n_permutations=199)
@@ -185,6 +188,7 @@ def test_one_sentence_counts_what_the_data_cannot_decide(result):
         assert last == []
 
 
+@pytest.mark.slow
 def test_without_draws_every_claim_is_described():
     for options in ({"n_boot": 0}, {"n_permutations": 0}):
         result = audit(

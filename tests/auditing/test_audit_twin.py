@@ -86,7 +86,7 @@ def near(a, b, draws=DRAWS):
     [
         one_list_with_ties,
         unequal_lists_with_unknown_labels_and_grades,
-        many_lists_two_attributes_and_continuous_relevance,
+        pytest.param(many_lists_two_attributes_and_continuous_relevance, marks=pytest.mark.gate),
         before_and_after_with_a_group_absent_from_a_list,
         few_levels_a_tiny_group_and_a_protected_one,
     ],

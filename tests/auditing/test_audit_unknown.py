@@ -28,6 +28,7 @@ def by_group(result, table="selection", column="impact_ratio"):
     return {row["group"]: row[column] for row in result.tables[table]}
 
 
+@pytest.mark.slow
 def test_the_unknown_are_no_reference(applicants):
     result = audit(applicants, sensitive=["race"], k=440, **QUICK)
     ratios = by_group(result)
@@ -55,6 +56,7 @@ def test_the_unknown_are_no_reference(applicants):
     assert round(by_group(category)["(missing)"], 2) == 3.75
 
 
+@pytest.mark.slow
 def test_they_are_counted_beside_the_tables(applicants):
     result = audit(applicants, sensitive=["race"], k=[440, 1000], **QUICK)
     table = result.tables["unknown"]
@@ -79,6 +81,7 @@ def test_they_are_counted_beside_the_tables(applicants):
     assert known.facts["attributes"][0]["unknown"] == 0
 
 
+@pytest.mark.slow
 def test_the_tables_of_groups_against_twins(applicants):
     result = audit(applicants, sensitive=["race"], k=440, **QUICK)
     race, position = np.array(applicants["race"]), np.arange(1, 2081)
@@ -160,6 +163,7 @@ def test_lists_weigh_by_their_known_people():
         assert row["share"] == pytest.approx(inside.mean())
 
 
+@pytest.mark.slow
 def test_patterns_of_positions_are_those_of_the_known():
     data = one_attribute()
     kept = data.select_items(np.flatnonzero(data.attribute().known))
@@ -170,6 +174,7 @@ def test_patterns_of_positions_are_those_of_the_known():
     np.testing.assert_allclose(whole["value"], alone["value"])
 
 
+@pytest.mark.slow
 def test_the_order_of_the_categories_has_no_part_in_it():
     data = mixed()
     sensitive = {
@@ -206,12 +211,14 @@ def test_the_order_of_the_categories_has_no_part_in_it():
     }
 
 
+@pytest.mark.slow
 def test_a_crossing_whose_labels_are_never_known_together_is_left_out():
     groups = {"sex": ["f", "m", None, None] * 5, "race": [None, None, "x", "y"] * 5}
     result = audit(score=range(20), sensitive=groups, **QUICK)
     assert [each["name"] for each in result.facts["attributes"]] == ["sex", "race"]
 
 
+@pytest.mark.slow
 def test_the_other_ranking_may_know_other_labels():
     ids, sex = list(range(8)), ["f", "m", None, "f", "m", "f", "m", None]
     given = {"id": "id", "sensitive": ["sex"], "score": "score", **QUICK}
@@ -234,6 +241,7 @@ def test_the_page_says_it_beside_the_tables(applicants, monkeypatch):
     assert "(missing)" not in text
 
 
+@pytest.mark.slow
 def test_the_terminal_says_it(tmp_path):
     path = tmp_path / "people.csv"
     path.write_text("race,score\n" + "White,4\n,3\nBlack,2\nnan,1\n")

@@ -91,6 +91,7 @@ def test_the_value_is_that_of_evaluate(draws):
     assert (claim.scope["k"], claim.interval_of, claim.block) == (4, "lists", "ii")
 
 
+@pytest.mark.slow
 def test_sentences():
     (claim,) = gains_of(data_of(1, 24, 12, bias=2.0), protected="sex=f")
     assert (claim.status, claim.direction) == ("finding", "lower")
@@ -106,6 +107,7 @@ def test_sentences():
     assert 'people in group "f" (sex) have a higher or lower NDCG@4 than' in claim.sentence
 
 
+@pytest.mark.slow
 def test_only_where_it_was_asked_for_and_can_be_tested():
     data = data_of(1, 6, 12)
     assert not any("NDCG" in c.quantity for c in audit(data, n_boot=20, n_permutations=19).claims)

@@ -131,6 +131,7 @@ def claim_of(result, quantity, k=None, attribute="sex"):
     )
 
 
+@pytest.mark.slow
 def test_a_gate_reads_its_claim(biased):
     claim = claim_of(biased, "selected", 5)
     assert (claim.group, claim.status) == ("f", "finding")
@@ -276,6 +277,7 @@ def test_a_number_that_is_undefined_is_told():
         one.fails('RND(by="age")>0.5')
 
 
+@pytest.mark.slow
 def test_many_comparisons_need_many_draws():
     rng = np.random.default_rng(0)
     given = {"score": rng.random(200), "sensitive": {"g": [f"g{i % 10}" for i in range(200)]}}
@@ -366,6 +368,7 @@ def test_a_metric_that_was_not_measured_is_measured():
     assert again.failures("any finding") == result.failures("any finding")
 
 
+@pytest.mark.slow
 def test_a_fair_lottery_fires_no_gate():
     """100 random lists of 50, groups of 80, 12 and 8%: bare values are far from their ideals."""
     rng = np.random.default_rng(7)

@@ -43,6 +43,7 @@ def results():
     return found
 
 
+@pytest.mark.slow
 def test_three_verdicts_by_the_share_of_unknown_labels(results):
     assert set(verdicts(results[0.03]).values()) == {("finding", "known")}
     assert verdicts(results[0.12])["position"] == ("finding", "bounds")
@@ -71,6 +72,7 @@ def test_claims_carry_their_answer_and_survive_json(results):
     assert results[0.35].facts["labels"]["attributes"]["race"]["doubted"]
 
 
+@pytest.mark.slow
 def test_few_breaking_labels_leave_it_open():
     rng, given, labels = people(effect=0.5)
     result = audited(given, hide(rng, labels, 0.45))
@@ -80,6 +82,7 @@ def test_few_breaking_labels_leave_it_open():
     assert "few of them could undo the difference" in claims["position"].sentence
 
 
+@pytest.mark.slow
 def test_missing_by_group_and_position_is_no_finding_whatever():
     """Where the group is alike and hides at the bottom, known labels alone would be wrong."""
     found = []
@@ -114,6 +117,7 @@ def test_recorded_errors_are_corrected_and_never_hold_whatever():
     assert "J is 0.10" in weak.sentence
 
 
+@pytest.mark.slow
 def test_verified_labels_allow_an_estimate_of_many_unknown():
     rng, given, labels = people(lists=60)
     race = {"race": hide(rng, labels, 0.7), "race[true]": hide(rng, labels, 0.4)}
@@ -122,6 +126,7 @@ def test_verified_labels_allow_an_estimate_of_many_unknown():
     assert "who was checked was drawn" in result.claims[0].sentence
 
 
+@pytest.mark.slow
 def test_probabilities_alone_have_a_range_and_no_value():
     rng, given, labels = people()
     sure = np.where(labels == "B", 0.97, 0.03)
@@ -143,6 +148,7 @@ def test_probabilities_alone_have_a_range_and_no_value():
         result.fails("race=B positions > 1")
 
 
+@pytest.mark.slow
 def test_certain_probabilities_equal_labels_row_for_row():
     _, given, labels = people()
     plain = audited(given, labels)
@@ -159,6 +165,7 @@ def test_certain_probabilities_equal_labels_row_for_row():
     assert plain.verdict == sure.verdict
 
 
+@pytest.mark.slow
 def test_all_unknown_and_a_group_that_is_never_known():
     rng, given, labels = people(lists=25)
     one = hide(rng, labels, 0.1)
@@ -184,6 +191,7 @@ def test_all_unknown_and_a_group_that_is_never_known():
     assert not empty.findings
 
 
+@pytest.mark.slow
 def test_a_reference_and_crossed_attributes():
     rng, given, labels = people(lists=40)
     race = np.where(rng.random(len(labels)) < 0.2, "A", labels).astype(object)
@@ -234,6 +242,7 @@ def test_gates_read_bounds_of_labels_that_nobody_is_known_of():
             each.fails("any race selected < 0.8")
 
 
+@pytest.mark.slow
 def test_bounds_of_a_comparison_that_is_not_tested_are_over_all_labels():
     sex = ["m", "f", "m", None, "f", "m", "f", "f"]
     given = {"score": -np.arange(8.0), "sex": sex}
@@ -260,6 +269,7 @@ def test_gates_on_metrics_use_drawn_labels(results):
     assert open_.fails(f"raw: {name} > 0.01")
 
 
+@pytest.mark.slow
 def test_pages_show_the_three_answers(results, tmp_path):
     path = tmp_path / "report.html"
     pytest.importorskip("jinja2")
@@ -287,6 +297,7 @@ def moved(hidden, seed=3, lists=25, length=20):
     return [shared | {"score": each.ravel().tolist()} for each in (old, old - 1.2 * group)], group
 
 
+@pytest.mark.gate
 def test_given_relevance_given_an_attribute_and_changes_are_corrected():
     options = {"query": "list", "relevance": "y", "id": "id", "k": 5, "n_boot": 100}
     options |= {"sensitive": ["race", "sex"], "n_permutations": 99}
@@ -346,6 +357,7 @@ def changes_of(files, **more):
     return {claim.quantity.removeprefix("change of "): claim for claim in claims}
 
 
+@pytest.mark.slow
 def test_changes_between_files_are_corrected_file_by_file():
     files = two_files(0.1)
     found = changes_of(files)
@@ -374,6 +386,7 @@ def test_changes_between_files_are_corrected_file_by_file():
     assert found["position"].status == "finding"
 
 
+@pytest.mark.slow
 def test_changes_between_files_hold_unless_or_are_left_open():
     found = changes_of(two_files(0.15, effect=1.2))
     claim = found["selected"]
@@ -393,6 +406,7 @@ def test_changes_between_files_hold_unless_or_are_left_open():
     assert alike.status == "cannot_tell"
 
 
+@pytest.mark.slow
 def test_gains_are_refused_with_a_sentence():
     (_, new), _ = moved(0.3)
     options = {"query": "list", "relevance": "y", "k": 5, "n_boot": 100, "n_permutations": 99}

@@ -71,6 +71,7 @@ def extremes(values):
     return min(means), max(means)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [*FORMULAS, *TRIED], ids=str)
 @pytest.mark.parametrize("groups", ["ab", "abc"])
 def test_metrics_have_the_range_of_all_completions(metric, groups):
@@ -88,6 +89,7 @@ def test_metrics_have_the_range_of_all_completions(metric, groups):
     assert row["low"] <= low + 1e-12 if signed else row["low"] == pytest.approx(low, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_metrics_without_bounds_say_why():
     data = people(lists=3, length=60, unknown=30)
     rows = rows_of(audited(data, [AdverseImpactRatio(k=3)]))
@@ -102,6 +104,7 @@ def test_metrics_without_bounds_say_why():
         audited(data, [AdverseImpactRatio(k=3)]).fails("AdverseImpactRatio@3.bounds_low < 0.1")
 
 
+@pytest.mark.slow
 def test_one_list_has_percentiles_of_drawn_labels():
     data = people(lists=1, length=40, unknown=12, seed=1)
     result = audited(data, parse_metrics("RND(step=5)"), n_boot=50, relevance=None)

@@ -66,6 +66,7 @@ def test_few_ties_are_noted_and_not_warned_about():
     assert texts(strict, "ties") == []
 
 
+@pytest.mark.slow
 def test_unknown_labels_are_in_no_group_and_are_told():
     result = audit(score=[4, 3, 2, 1], sensitive={"sex": ["f", None, "m", ""]}, k=2, **QUICK)
     told = "sex unknown: 2 people (50%); selected: 50% (top 2)."
@@ -127,6 +128,7 @@ def test_what_was_audited_and_what_was_not_measured_are_told(hiring, one_list):
     assert "lists other than this one" in text
 
 
+@pytest.mark.slow
 def test_rows_of_one_id_are_one_person(tmp_path):
     given = {"score": [5, 4, 3, 2, 1, 6], "sensitive": {"sex": [*list("ffmmf"), None]}}
     given |= {"query": [1, 1, 1, 2, 2, 2], "selected": [1, 0, 1, 0, 1, 0], **QUICK}
@@ -153,6 +155,7 @@ def test_people_of_other_lists_are_counted_by_their_ids():
     assert "and with 3 people (4 rows) in 2 other lists" in texts(both, "scope")[0]
 
 
+@pytest.mark.slow
 def test_of_very_many_groups_rnd_is_left_out():
     groups = [f"g{i % 51}" for i in range(510)]
     result = audit(score=np.arange(510), sensitive={"g": groups}, **QUICK)
@@ -249,6 +252,7 @@ def test_of_two_groups_neither_is_compared_if_one_is_too_small():
     assert not np.isnan(claim.estimate)  # 5 of 20 at the rate of all people
 
 
+@pytest.mark.slow
 def test_no_change_between_two_files_is_stated_of_a_group_that_is_too_small():
     first, second = with_a_tiny_group(3, lists=12), with_a_tiny_group(4, lists=12)
     second["list"] = second["list"] + 100
@@ -324,6 +328,7 @@ def test_values_that_count_as_no_are_named_with_their_number():
     assert '"f" (1) and 2 more; leave cells' in many
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("many", [False, True])
 def test_sums_name_values_that_count_as_no(many, monkeypatch):
     table = {
@@ -351,6 +356,7 @@ def test_values_of_stages_are_named_stage_by_stage():
     assert found == [{"waits": 1}, {"later": 1}, {}]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["Summe", "TOTAL", " gesamt: ", "Итого", "Grand Total"])
 @pytest.mark.parametrize("column", ["list", "person"])
 def test_a_row_of_totals_is_warned_about(name, column):
@@ -388,6 +394,7 @@ def test_a_last_row_with_the_sum_of_all_others_is_warned_about():
     assert texts(audit(score=[*score[:-1], 209], sensitive=sex, **QUICK), "warning") == []
 
 
+@pytest.mark.slow
 def test_exact_copies_of_rows_are_counted():
     rng = np.random.default_rng(0)
     table = {

@@ -48,6 +48,7 @@ def test_thresholds_are_quoted_with_whose_they_are():
     assert not load_profile("eu-ai-act").thresholds
 
 
+@pytest.mark.slow
 def test_no_law_is_in_the_code():
     words = re.compile(r"local law|uniform guidelines|ll144|ugesp|regulation b\b|ai act", re.I)
     root = FOLDER.parents[1]

@@ -87,9 +87,16 @@ CASES = [
     ({"lists": 100, "unknown": 0.04}, {"scored": True, "metrics": "NDCG@10, NDCG@3", "k": 5}),
     ({"lists": 100}, {"scored": True, "metrics": "NDCG@5", "reference": "race=a", "cross": False}),
 ]
+#: Those of make test: recorded decisions, and an order with scores, relevance and a reference.
+CENTRAL = (3, 8)
 
 
-@pytest.mark.parametrize(("kind", "options"), CASES)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [pytest.param(*CASES[at], marks=[] if at in CENTRAL else pytest.mark.gate, id=f"case {at}")
+     for at in range(len(CASES))],
+)  # fmt: skip
 def test_values_are_those_of_the_rows(kind, options, monkeypatch):
     data = made(**kind)
     rows = audit(data, n_boot=300, n_permutations=999, **options)
@@ -161,6 +168,7 @@ def test_sums_with_every_row_are_audited_as_rows():
         differing(expected, result, name)
 
 
+@pytest.mark.slow
 def test_lists_are_listed_by_inequality(few):
     data = made()
     table = audit(data, n_boot=0, protected="sex=f").tables["queries"]
@@ -171,6 +179,7 @@ def test_lists_are_listed_by_inequality(few):
     assert rows[0]["ExposureGap"] > 0
 
 
+@pytest.mark.slow
 def test_rare_groups_are_tested_by_shuffles(few, monkeypatch):
     data = made(rare=True, lists=120)
     monkeypatch.setattr(list_sums, "MOST_RARE", 60)
@@ -191,6 +200,7 @@ def test_rare_groups_are_tested_by_shuffles(few, monkeypatch):
     assert 'The p-values of "b" (race) are approximate' in texts
 
 
+@pytest.mark.slow
 def test_days_are_merged_also_with_a_new_group(few, tmp_path):
     data = made(lists=160)
     early = data.select(np.arange(80))
@@ -216,6 +226,7 @@ def test_days_are_merged_also_with_a_new_group(few, tmp_path):
     assert result.facts["n_queries"] == 160
 
 
+@pytest.mark.slow
 def test_options_that_sums_do_not_have(few):
     data = made()
     sums = sum_data(data)
@@ -235,7 +246,10 @@ def test_options_that_sums_do_not_have(few):
     assert not audit(data, n_boot=50).fails("Precision@3 < 0.01")  # computed later, from the rows
 
 
-@pytest.mark.parametrize(("lists", "size"), [(3, (30, 75)), (30, (5, 40))])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("lists", "size"), [(3, (30, 75)), pytest.param(30, (5, 40), marks=pytest.mark.gate)]
+)
 def test_closed_tests_keep_their_level(lists, size):
     rng = np.random.default_rng(20)
     found, gaps = [], []
@@ -256,12 +270,13 @@ def test_closed_tests_keep_their_level(lists, size):
     assert abs(np.mean(gaps)) < 0.3
 
 
+@pytest.mark.slow
 def test_unknown_labels_are_judged_by_the_rows_in_memory(monkeypatch):
-    data = made(unknown=0.15, shift=2.0)
-    rows = audit(data, n_boot=200, n_permutations=499, cross=False)
+    data = made(unknown=0.15, shift=2.0, lists=60)
+    rows = audit(data, n_boot=100, n_permutations=499, cross=False)
     for where in (list_samples, module):
         monkeypatch.setattr(where, "MOST_LISTS", 40)
-    sums = audit(data, n_boot=200, cross=False)
+    sums = audit(data, n_boot=100, cross=False)
     assert not sums.facts["sums"]["sampled"]
     a, b = rows.tables["labels"], sums.tables["labels"]
     assert len(a) == len(b) > 0
@@ -276,6 +291,7 @@ def test_unknown_labels_are_judged_by_the_rows_in_memory(monkeypatch):
     assert judged
 
 
+@pytest.mark.gate
 def test_unknown_labels_are_judged_by_a_sample_without_the_rows(monkeypatch):
     data = made(unknown=0.15, shift=2.0, lists=200)
     rows = audit(data, n_boot=200, n_permutations=499, cross=False)
@@ -308,7 +324,15 @@ def other_ranking(data, seed=1, share=0.3, shift=0.4):
     return Ranking(data, other.position, other.last)
 
 
-@pytest.mark.parametrize("options", [{}, {"reference": "race=a", "cross": False}, {"cut": 5}])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"reference": "race=a", "cross": False},
+        pytest.param({}, marks=pytest.mark.gate),
+        pytest.param({"cut": 5}, marks=pytest.mark.gate),
+    ],
+)
 def test_changes_are_those_of_the_rows(options, monkeypatch):
     data = made(lists=120, unknown=0.03)
     before, after = other_ranking(data), data
@@ -350,6 +374,7 @@ def test_changes_are_those_of_the_rows(options, monkeypatch):
     np.testing.assert_allclose((b["high"] - b["low"])[some], (a["high"] - a["low"])[some], rtol=0.4)
 
 
+@pytest.mark.slow
 def test_few_lists_that_moved_are_tested_by_shuffles(few, monkeypatch):
     data = made(lists=150)
     few_moved = np.asarray(data.score).copy()
@@ -372,6 +397,7 @@ def test_few_lists_that_moved_are_tested_by_shuffles(few, monkeypatch):
     assert any("approximate" in c.test for c in result.claims if c.block == "iii")
 
 
+@pytest.mark.slow
 def test_nobody_moved_and_other_people_are_said(few):
     data = made()
     same = audit(
@@ -395,6 +421,7 @@ def test_nobody_moved_and_other_people_are_said(few):
         audit(people, against=later, n_boot=0)
 
 
+@pytest.mark.gate
 @pytest.mark.parametrize("kind", ["score", "gain", "change"])
 def test_closed_tests_of_given_values_keep_their_level(kind):
     """Fair lists: scores and orders do not depend on labels, also given relevance."""

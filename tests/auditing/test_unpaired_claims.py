@@ -55,6 +55,7 @@ def test_a_change_between_periods_is_found():
     assert "(2024)" in result.notes[0]["text"]
 
 
+@pytest.mark.slow
 def test_equal_periods_show_no_change():
     now, before = period(30, 20, 1.0, 1), period(25, 20, 1.0, 2, start=100)
     found = changes(audit(now, unpaired=before, k=5, **QUICK))
@@ -104,6 +105,7 @@ def test_lists_without_both_sides_and_ratios_of_zero_keep_their_place():
     assert z.tolist() == [-np.inf, np.inf]
 
 
+@pytest.mark.slow
 def test_few_lists_are_compared_by_decisions_only():
     now, before = period(4, 90, 1.2, 1), period(5, 90, 0.0, 2, start=100)
     result = audit(now, unpaired=before, k=30, **QUICK)
@@ -180,6 +182,7 @@ def test_ratios_of_unlike_files_are_described_only():
     assert found["change of position", "f"].status in ("finding", "cannot_tell")
 
 
+@pytest.mark.slow
 def test_shared_lists_are_refused_unless_they_differ():
     now, before = period(12, 20, 1, 1), period(12, 20, 1, 2)
     with pytest.raises(DataError, match="unpaired must have other lists, got list 0 in both"):
@@ -235,11 +238,17 @@ def summed(lists, seed, start, effect=0.6, **columns):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", [None, "sex=m"])
-@pytest.mark.parametrize("other", [60, 2500])
+@pytest.mark.parametrize("other", [60, pytest.param(2500, marks=pytest.mark.gate)])
 def test_changes_between_sums_are_those_between_rows(other, reference, monkeypatch):
     """The estimates are the same; buckets of lists vary as the lists do."""
-    now, before = summed(3000, 1, 0), summed(other, 2, 10_000, effect=0.0)
+    n_lists = 3000
+    if other == 60:
+        n_lists = 400
+        for module in ("core.list_samples", "auditing.source_plans"):
+            monkeypatch.setattr(f"equirank.{module}.MOST_LISTS", 200)
+    now, before = summed(n_lists, 1, 0), summed(other, 2, 10_000, effect=0.0)
     settings = {"n_boot": 50, "n_permutations": 199, "reference": reference}
     settings |= {"protected": "sex=f", "k": 4}
     found = audit(now, unpaired=before, **settings)
@@ -260,6 +269,7 @@ def test_changes_between_sums_are_those_between_rows(other, reference, monkeypat
     assert sums["change of position", "f"].status == "finding"
 
 
+@pytest.mark.gate
 def test_changes_of_decisions_about_some_people_from_sums(monkeypatch):
     def hired(n, seed):
         drawn = np.random.default_rng(seed).random(n)
@@ -286,6 +296,7 @@ def test_changes_of_decisions_about_some_people_from_sums(monkeypatch):
                 )
 
 
+@pytest.mark.slow
 def test_sums_that_cannot_be_compared():
     first, other = sum_data(summed(2100, 7, 0), k=4), sum_data(summed(2100, 8, 5000), k=3)
     with pytest.raises(DataError, match="unpaired must be sums with the decisions of the others"):
@@ -304,6 +315,7 @@ def test_sums_that_cannot_be_compared():
         )
 
 
+@pytest.mark.gate
 def test_equal_sums_show_no_change():
     """Findings between equal periods are as rare as the level says."""
     results = []

@@ -109,7 +109,7 @@ def by_all_orders(score, a, b):
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=10)
 @given(st.integers(2, 5), st.integers(0, 10**6), st.booleans())
 def test_the_game_is_the_mean_over_all_orders(n_features, seed, missing):
     rows = np.random.default_rng(seed).normal(size=(3, n_features)).round(1)
@@ -139,6 +139,7 @@ def test_draws_come_near_the_exact_values_within_their_errors(monkeypatch):
     assert (np.abs(apart[error > 0]) > 0.02 * error[error > 0]).any()
 
 
+@pytest.mark.slow
 def test_standard_errors_say_how_far_estimates_spread():
     rows = np.random.default_rng(1).normal(size=(2, 12))
     model = fitted(Curved, 12)

@@ -103,6 +103,7 @@ USES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("use", USES)
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_of_array_has_the_numbers_of_numpy(kind, use):

@@ -198,7 +198,10 @@ def moments(lists, pattern, cross=False):
     return list_columns(data, plan), sum_data(data, plan)
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7])
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "n", [2, 3, 4, 5, *(pytest.param(n, marks=pytest.mark.gate) for n in (6, 7))]
+)
 def test_moments_are_those_of_all_arrangements(n):
     for pattern in compositions(n):
         for m in range(1, n):
@@ -290,6 +293,7 @@ def test_differences_given_relevance_and_given_another_attribute(shape):
             np.testing.assert_allclose(own, found.deviation[0], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_sums_do_not_depend_on_how_lists_are_distributed():
     data = made(3, lists=90, unknown=0.1)
     plan = plan_of(data, metrics=["RKL(step=3)"])
@@ -326,6 +330,7 @@ def test_sums_do_not_depend_on_how_lists_are_distributed():
         np.testing.assert_allclose(a.differences, b.differences, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_twins_are_relabellings_and_draws_do_not_depend_on_neighbours():
     data = made(5, lists=8, ties=True, unknown=0.2)
     plan = plan_of(data)
@@ -408,8 +413,11 @@ def test_a_group_that_only_one_side_has():
     assert merged.people == whole.people
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize(("others", "cross"), [(20, True), (150, False)])
+@pytest.mark.parametrize(
+    ("others", "cross"), [(4, True), pytest.param(150, False, marks=pytest.mark.gate)]
+)
 def test_groups_that_no_list_has_change_nothing(shape, others, cross):
     """With 150 further groups of each, label vectors are too many for a table."""
     data = made(**shape)
@@ -441,6 +449,7 @@ def test_later_days_take_over_the_plan():
         sum_data(other, like=first)
 
 
+@pytest.mark.slow
 def test_saved_sums_are_the_same(tmp_path):
     data = made(4, lists=25, unknown=0.1)
     sums = sum_data(data)
@@ -514,6 +523,7 @@ def test_the_most_unequal_lists_are_found_among_many():
     assert most_unequal(np.arange(2001.0)).tolist() == list(range(1501, 2001))
 
 
+@pytest.mark.slow
 def test_counts_of_decided_lists_are_kept_while_they_are_few(monkeypatch, tmp_path):
     rng = np.random.default_rng(3)
     sizes = rng.integers(2, 7, 60)

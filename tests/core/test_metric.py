@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_ranker import RidgeRanker
 
@@ -100,6 +100,7 @@ def test_every_metric_goes_through_its_string(name):
 
 
 @pytest.mark.slow
+@settings(max_examples=40)
 @given(st.one_of(st.text(), st.integers(), st.booleans(), st.floats(allow_nan=False)))
 def test_any_group_name_goes_through_the_string(group):
     try:

@@ -118,6 +118,7 @@ def test_warnings_name_the_line_that_calls():
     assert [(w.category, w.filename) for w in found] == [(EquirankWarning, __file__)]
 
 
+@pytest.mark.slow
 def test_first_use_loads_one_metric():
     code = """
 import sys

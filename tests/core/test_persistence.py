@@ -304,6 +304,7 @@ def test_a_public_class_that_is_no_model_is_refused(folder, name):
     refused(folder, name)
 
 
+@pytest.mark.slow
 def test_arrays_cut_short(folder):
     as_version_1(folder)
     path = folder / "arrays.npz"
@@ -324,13 +325,15 @@ def test_arrays_that_are_gone(folder):
 # every byte counts
 
 
-def test_every_changed_byte_and_every_cut_is_found(folder):
+@pytest.mark.slow
+@pytest.mark.parametrize("apart", [9, pytest.param(1, marks=pytest.mark.gate)])
+def test_every_changed_byte_and_every_cut_is_found(folder, apart):
     for path in sorted(folder.iterdir()):
         whole = path.read_bytes()
-        for at in range(len(whole)):
+        for at in range(0, len(whole), apart):
             path.write_bytes(whole[:at] + bytes([whole[at] ^ 1]) + whole[at + 1 :])
             refused(folder, path.name)
-        for length in range(0, len(whole), 7):
+        for length in range(0, len(whole), 6 + apart):
             path.write_bytes(whole[:length])
             refused(folder, path.name)
         path.write_bytes(whole + b" ")
@@ -339,6 +342,7 @@ def test_every_changed_byte_and_every_cut_is_found(folder):
     assert read(folder).penalty == 1.0
 
 
+@pytest.mark.slow
 def test_files_of_parts_are_checked_too(tmp_path):
     from equirank.rankers import FairReduction, RankBoost
     from equirank.rerankers import DetGreedy, Reranked
@@ -451,6 +455,7 @@ def test_a_folder_that_is_replaced_all_the_time(folder, monkeypatch):
     refused(folder, "replaced all the time")
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_replaced_by_another_process(tmp_path):
     """Readers see whole models only, also where the system cannot exchange folders."""
     models = [RidgeRanker(penalty).fit(X, Y * penalty) for penalty in (1.0, 2.0)]
@@ -605,7 +610,7 @@ print(steps)
 """
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("how", ["exchange", "renames"])
 def test_a_kill_at_any_step_leaves_one_of_the_two_models(tmp_path, how):

@@ -48,6 +48,7 @@ def test_relabellings_have_the_mean_of_all_permutations(control):
     np.testing.assert_allclose(groups[..., :3].sum(axis=-1), groups[..., 3], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", [{"by": "sex"}, {"by": "sex", "control": "age"}])
 @pytest.mark.parametrize("effect", [0.0, 2.0])
 def test_many_queries_have_the_p_values_of_permutations(monkeypatch, split, effect):

@@ -270,6 +270,7 @@ def line_of(message):
     return message.partition("with sklearn.set_config(enable_metadata_routing=True) write ")[2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tool", TOOLS)
 def test_cross_validation_without_lists_names_the_line_and_the_line_works(tool):
     call, line = TOOLS[tool], f'{tool}(..., cv=QueryKFold(5), params={{"qid": qid}})'
@@ -353,7 +354,7 @@ def test_predictions_by_list_are_never_those_of_one_list_in_silence():
     assert scorer(model, data) == scorer(model, X, Y, qid=QID, **given)
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_other_processes_name_a_line_too():
     """A warning is an error there, too."""
     line = re.escape('write cross_validate(..., cv=QueryKFold(5), params={"qid": qid})')
@@ -365,13 +366,17 @@ def test_other_processes_name_a_line_too():
 # the scorers themselves
 
 
-@pytest.mark.slow
-def test_scorers_pickle_and_go_to_other_processes():
+def test_scorers_pickle():
     scorer = RND(step=3).scorer()
     again = pickle.loads(pickle.dumps(scorer))
     model = RidgeRanker().fit(X, Y, qid=QID)
     given = {"qid": QID, "sensitive_features": SEX}
     assert again(model, X, Y, **given) == scorer(model, X, Y, **given)
+
+
+@pytest.mark.gate
+def test_scorers_go_to_other_processes():
+    scorer = RND(step=3).scorer()
     serial = validate(params={"sensitive_features": SEX}, scoring=scorer)
     parallel = validate(params={"sensitive_features": SEX}, scoring=scorer, n_jobs=2)
     assert serial["test_score"].tolist() == parallel["test_score"].tolist()

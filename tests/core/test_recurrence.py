@@ -20,6 +20,7 @@ def objects(ids):
     return array
 
 
+@pytest.mark.slow
 @given(IDS, st.integers(0, 40))
 def test_parts_add_up_to_the_counts_of_all_rows(ids, cut):
     parts = [Recurrence.of(objects(each)) for each in (ids[:cut], ids[cut:])]

@@ -156,6 +156,7 @@ def test_a_metric_is_found_among_others_by_any_spelling():
             find_metric(name, there)
 
 
+@pytest.mark.slow
 def test_one_metric_module_is_loaded():
     code = """
 import sys
@@ -194,6 +195,7 @@ def test_metrics_that_cannot_be_meant(metrics, words):
         parse_metrics(metrics)
 
 
+@pytest.mark.slow
 @given(st.text(max_size=30))
 def test_any_text_parses_or_is_a_data_error(text):
     try:

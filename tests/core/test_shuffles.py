@@ -166,6 +166,7 @@ def test_the_family_error_holds_for_correlated_statistics():
     assert hits / 400 <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("logarithm", [False, True])
 def test_bootstrap_t_covers(logarithm):
     rng = np.random.default_rng(6)

@@ -69,6 +69,7 @@ def test_results_of_sums_have_the_exact_digits_of_the_rows(few):
     assert np.array_equal(found.results[0].replicates, rows.results[0].replicates)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", SPLITS)
 def test_evaluation_of_sums_is_that_of_the_rows(few, split):
     data = made()
@@ -81,6 +82,7 @@ def test_evaluation_of_sums_is_that_of_the_rows(few, split):
     assert ("f & old" in found.groups) is False if split.get("by") == ("sex", "age") else True
 
 
+@pytest.mark.slow
 def test_sums_of_blocks_are_those_of_the_whole(few):
     data = made(unknown=0.0)
     grades = data.y.copy()
@@ -101,6 +103,7 @@ def test_sums_of_blocks_are_those_of_the_whole(few):
         np.testing.assert_allclose(total.sums[name], values, rtol=0, atol=1e-12 * largest)
 
 
+@pytest.mark.slow
 def test_groups_of_a_later_day(few, tmp_path):
     first, second = made(50, 0.0), made(60, 0.0, seed=4, groups=("d", "m", "x"))
     second = replace(second, qids=second.qids + 1000)
@@ -161,7 +164,8 @@ def twin_shares(level, n_twins, runs=400):
     return hits / runs
 
 
-@pytest.mark.parametrize("n_twins", [1, 20])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_twins", [1, pytest.param(20, marks=pytest.mark.gate)])
 def test_the_level_of_splits(n_twins):
     for level in (0.05, 0.2):
         error = np.sqrt(level * (1 - level) / 400)

@@ -40,6 +40,7 @@ def assert_same(found, wanted):
             )
 
 
+@pytest.mark.slow
 def test_views_are_merged_and_stored(tmp_path):
     data = made()
     plan = SumsPlan.of(Survey.of(data), **OPTIONS)
@@ -58,6 +59,7 @@ def test_views_are_merged_and_stored(tmp_path):
     assert sum_data(made(), k=3).views == {}
 
 
+@pytest.mark.slow
 def test_a_group_of_a_later_day_has_a_view():
     one, two = made(races="ab"), made(1, races="abc")
     first = sum_data(one, **OPTIONS)

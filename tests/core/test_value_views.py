@@ -63,6 +63,7 @@ def shuffled_rows(data, before, plan, view, k):
     return groups, found, {"n_averaged": given.n_averaged, "studentized": change}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", [None, {"race": "a"}])
 def test_sums_have_the_statistics_of_shuffled_rows(reference):
     data, before = people()
@@ -129,6 +130,7 @@ def test_covariance_of_changes_is_that_of_drawn_labels():
     assert np.corrcoef(closed.draws[:, 0, 2:4].T)[0, 1] == pytest.approx(wanted, abs=0.05)
 
 
+@pytest.mark.slow
 def test_sums_of_parts_add_up_and_are_stored(tmp_path):
     pytest.importorskip("pyarrow")
     data, before = people()
@@ -153,6 +155,7 @@ def test_sums_of_parts_add_up_and_are_stored(tmp_path):
         np.testing.assert_array_equal(made.moved.columns["before"], whole.moved.columns["before"])
 
 
+@pytest.mark.slow
 def test_older_sums_with_another_score_are_compared_in_all_lists(tmp_path):
     pytest.importorskip("pyarrow")
     sums = summed(*people())

@@ -163,6 +163,7 @@ def test_download_goes_to_the_cache_once(server, tmp_path):
     assert everything(tmp_path) == ["cache", "cache/toy", "cache/toy/part.csv"]
 
 
+@pytest.mark.slow
 def test_of_several_files_the_one_asked_for_is_downloaded(server):
     one, two = (
         entry(f"{server.address}/{name}", name=f"toy/{name}") for name in ("a.csv", "b.csv")

@@ -62,6 +62,7 @@ def test_bias_in_labels_is_found_at_every_threshold(n_grades):
         assert abs(difference) < chance
 
 
+@pytest.mark.slow
 def test_bias_in_scores_is_found_by_regression():
     data = make_ranking(**LARGE, score_bias=0.7, feature_bias=0.5, noise=0.6, random_state=4)
     design = np.column_stack([data.X, group(data), np.ones(len(data))])

@@ -39,7 +39,7 @@ def score(train, test):
     return evaluate(ranked, "NDCG@10", n_boot=0)["NDCG@10"]
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_another_seed_is_a_test_set_for_the_same_task():
     train, test = (make_yahoo_like(**SMALL, random_state=seed) for seed in (0, 1))
     assert (train.X != test.X).any()
@@ -67,6 +67,7 @@ def test_blocks_do_not_show(monkeypatch):
     assert (whole.y == parts.y).all()
 
 
+@pytest.mark.slow
 def test_memory_is_that_of_the_result():
     shape = {"n_queries": 4000, "n_rows": 100_000, "n_features": 100}
     tracemalloc.start()

@@ -15,6 +15,7 @@ def counts(values, edges):
     return np.bincount(np.searchsorted(edges, values, side="left"), minlength=len(edges) + 1)
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.integers(-30, 30), min_size=1, max_size=200),
     st.integers(2, 40),
@@ -75,6 +76,7 @@ def test_edges_are_written_without_loss(tmp_path):
     assert found[1]["bin_upper_bound"] == edges[2].tolist()
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=60), st.integers(1, 5))
 def test_homes_are_in_order_and_balanced(sizes, n_homes):
     home = balanced_homes(np.array(sizes), n_homes)

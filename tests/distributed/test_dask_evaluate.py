@@ -100,6 +100,7 @@ def test_evaluate_gives_the_numbers_of_the_whole(kind):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("split", [{}, {"by": ("sex", "age")}])
 def test_many_queries_have_the_numbers_of_the_whole(monkeypatch, split):
     monkeypatch.setattr(list_samples, "MOST_LISTS", 20)
@@ -138,6 +139,7 @@ def test_one_list():
     np.testing.assert_allclose(found.summary()["value"], wanted["value"], atol=1e-12)
 
 
+@pytest.mark.slow
 def test_positions_and_empty_partitions():
     frame = people()
     frame["position"] = frame.groupby("qid").cumcount() + 1
@@ -151,7 +153,7 @@ def test_positions_and_empty_partitions():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("missing", [False, True])
+@pytest.mark.parametrize("missing", [False, pytest.param(True, marks=pytest.mark.gate)])
 def test_audit_gives_the_result_of_the_whole(missing):
     frame = people(missing=missing)
     options = {"protected": "sex=f", "metrics": "RND@10"}
@@ -178,6 +180,7 @@ def test_audit_against_another_ranking():
     assert any(claim.quantity == "change of position" for claim in found.claims)
 
 
+@pytest.mark.slow
 def test_bad_input_is_refused_in_a_clear_sentence():
     frame = people()
     with pytest.raises(DataError, match="Dask DataFrame or a folder of Parquet files"):
@@ -201,6 +204,7 @@ def test_bad_input_is_refused_in_a_clear_sentence():
         dask_evaluate(parted(frame), "NDCG@10", n_boot=-1)
 
 
+@pytest.mark.slow
 def test_a_partition_but_not_the_whole_may_lack_a_column():
     frame = people()
     frame.loc[frame.index[:200], "sex"] = None
@@ -213,6 +217,7 @@ def test_a_partition_but_not_the_whole_may_lack_a_column():
         dask_audit(parted(frame), sensitive="sex")
 
 
+@pytest.mark.slow
 def test_many_groups_are_refused_unless_allowed():
     frame = people()
     frame["who"] = [f"n{j % 101}" for j in range(len(frame))]

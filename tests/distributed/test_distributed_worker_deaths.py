@@ -19,7 +19,7 @@ from waiting import LIMIT
 from equirank.distributed import DaskFairLambdaMART, dask_audit, dask_evaluate
 
 distributed = pytest.importorskip("distributed")
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.gate
 
 FEATURES = ["x0", "x1"]
 FIT = "equirank.distributed.dask_fair_lambdamart"

@@ -175,6 +175,7 @@ def test_a_torn_list_is_noticed(monkeypatch):
         list_sums(parts, **COLUMNS)
 
 
+@pytest.mark.slow
 def test_partitions_of_dask_may_be_empty_and_errors_name_them():
     dask = pytest.importorskip("dask")
     dd = pytest.importorskip("dask.dataframe")

@@ -116,6 +116,7 @@ def by_engine(new, old, folder):
         yield equirank.list_sums(frames[0], against=frames[1], **given)
 
 
+@pytest.mark.slow
 def test_every_engine_matches_people_by_list_and_id(tmp_path):
     new, old = tables(text=True)
     wanted = wanted_sums(new, old)
@@ -147,6 +148,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", REFUSED)
 def test_other_people_have_no_changes_but_their_gaps_are_compared(tmp_path, kind):
     old, reason, shared = REFUSED[kind]
@@ -162,6 +164,7 @@ def test_other_people_have_no_changes_but_their_gaps_are_compared(tmp_path, kind
     assert found.sums["changes"][:, 0, 2].sum() > 30
 
 
+@pytest.mark.slow
 def test_lists_of_one_table_are_counted_by_every_engine(tmp_path):
     new, old = without(NEW, [1, 2]), without(OLD, [5])
     wanted = wanted_sums(new, old)
@@ -183,7 +186,8 @@ def positioned(frame, k):
     return frame.assign(position=rank.where(rank <= k, 0)).drop(columns="score")
 
 
-@pytest.mark.parametrize(("k", "other"), [(4, 6), (100, 4)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("k", "other"), [(4, 6), pytest.param(100, 4, marks=pytest.mark.gate)])
 def test_a_ranking_cut_at_k_is_compared_with_the_first_k(tmp_path, monkeypatch, k, other):
     new, old = positioned(NEW, k), positioned(OLD, other)
     monkeypatch.setitem(COLUMNS, "score", False)
@@ -214,6 +218,7 @@ def test_the_cut_is_that_of_the_longest_list():
     assert other.cut is None
 
 
+@pytest.mark.slow
 def test_days_add_up_and_are_stored(tmp_path):
     given = COLUMNS | WAYS
     half = NEW["qid"].unique()[:17]
@@ -258,8 +263,15 @@ def _sampled(monkeypatch):
         monkeypatch.setattr(module, "MOST_LISTS", 10)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_sampled")
-@pytest.mark.parametrize("old", [OLD, REFUSED["a list less"][0]], ids=["same", "other"])
+@pytest.mark.parametrize(
+    "old",
+    [
+        pytest.param(OLD, id="same"),
+        pytest.param(REFUSED["a list less"][0], id="other", marks=pytest.mark.gate),
+    ],
+)
 def test_audits_of_sums_are_those_of_rows(old):
     few = {"n_boot": 20, "n_permutations": 19, "against_title": "before"}
     rows = equirank.audit(NEW, against=old, **COLUMNS | WAYS, **few)
@@ -282,6 +294,7 @@ def test_audits_of_sums_are_those_of_rows(old):
     assert len(sums.tables["comparison"]["value"])
 
 
+@pytest.mark.slow
 def test_few_lists_with_other_people_have_a_comparison_of_gaps():
     old, reason, _ = REFUSED["a person less"]
     few = {"n_boot": 20, "n_permutations": 19}
@@ -296,6 +309,7 @@ def test_few_lists_with_other_people_have_a_comparison_of_gaps():
         np.testing.assert_allclose(a[name], b[name], rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.gate
 @pytest.mark.usefixtures("_sampled")
 def test_metrics_of_the_second_table_use_its_own_relevance(tmp_path, monkeypatch):
     """Also in blocks without a list that differs, although another block refuses changes."""
@@ -315,6 +329,7 @@ def test_metrics_of_the_second_table_use_its_own_relevance(tmp_path, monkeypatch
         np.testing.assert_allclose(a["other"], b["other"], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_databases_with_the_same_table(tmp_path):
     paths = []
     for name, frame in (("new", NEW), ("old", OLD)):
@@ -337,6 +352,7 @@ def test_databases_with_the_same_table(tmp_path):
             equirank.list_sums(relations[0], against=relations[1], **given)
 
 
+@pytest.mark.slow
 def test_decisions_of_the_second_table_are_not_needed(tmp_path):
     new = NEW.assign(hired=np.where(NEW["score"] > 0.5, "yes", "no"))
     more = {"k": None, "selected": "hired"}
@@ -374,6 +390,7 @@ def test_what_is_wrong_is_said(tmp_path, new, old, more, said):
             in_files(new, old, tmp_path, **more)
 
 
+@pytest.mark.slow
 def test_errors_name_file_and_row_of_the_second_table(tmp_path):
     blank = OLD.assign(person=OLD["person"].where(OLD.index != OLD.index[705]))
     with pytest.raises(
@@ -433,6 +450,7 @@ def test_a_list_that_is_torn_apart_is_an_error():
             replace(survey, **wrong).checked(sums, "data")
 
 
+@pytest.mark.slow
 def test_scores_are_those_of_the_first_table(tmp_path):
     old = OLD.assign(score=OLD["score"] + 100.0)
     more = {"scored": True, "metrics": "NDCG@5"}
@@ -445,6 +463,7 @@ def test_scores_are_those_of_the_first_table(tmp_path):
         assert_same(found, wanted)
 
 
+@pytest.mark.slow
 def test_frames_of_dask_may_have_other_types():
     new = NEW.astype({"qid": "int32", "sex": "category", "race": "category"})
     old = OLD.astype({"qid": "category"})
@@ -454,6 +473,7 @@ def test_frames_of_dask_may_have_other_types():
     assert_same(found, wanted_sums(NEW, OLD))
 
 
+@pytest.mark.slow
 def test_lists_named_by_two_columns(tmp_path):
     new, old = (each.assign(user=each["qid"] // 7, day=each["qid"] % 7) for each in (NEW, OLD))
     found = in_files(new, old, tmp_path, query=["user", "day"])
@@ -461,9 +481,12 @@ def test_lists_named_by_two_columns(tmp_path):
     assert found.sums["moved"].tolist() == wanted_sums(NEW, OLD).sums["moved"].tolist()
 
 
-@pytest.mark.parametrize("n_lists", [60, 2_100])
-def test_each_ranking_is_measured_by_its_own_largest_grade(tmp_path, n_lists):
-    new = people(n_lists).assign(person=lambda rows: rows.groupby("qid").cumcount())
+@pytest.mark.slow
+@pytest.mark.parametrize("most", [2048, 10], ids=["rows", "sums"])
+def test_each_ranking_is_measured_by_its_own_largest_grade(tmp_path, most, monkeypatch):
+    for module in (list_samples, log_sums, source_plans):
+        monkeypatch.setattr(module, "MOST_LISTS", most)
+    new = people(60).assign(person=lambda rows: rows.groupby("qid").cumcount())
     old = new.assign(score=new["old"], y=np.minimum(new["y"], 1))
     columns = {"query": "qid", "score": "score", "relevance": "y", "sensitive": "sex"}
     alone = as_ranking_data(
@@ -481,6 +504,7 @@ def test_each_ranking_is_measured_by_its_own_largest_grade(tmp_path, n_lists):
         assert other / lists == pytest.approx(wanted)
 
 
+@pytest.mark.slow
 def test_a_day_without_the_largest_grade_is_measured_like_the_others(tmp_path):
     new = people(60).assign(person=lambda rows: rows.groupby("qid").cumcount())
     columns = {"query": "qid", "score": "score", "relevance": "y", "sensitive": "sex"}

@@ -133,6 +133,7 @@ def largest(monkeypatch):
 COLUMNS = {"query": "list", "score": "score", "sensitive": "sex", "memory": LITTLE, "n_jobs": 1}
 
 
+@pytest.mark.slow
 def test_partitions_of_long_texts_fit_the_memory(tmp_path, monkeypatch):
     parts, blocks = largest(monkeypatch)
     order = np.random.default_rng(1).permutation(60_000)
@@ -144,6 +145,7 @@ def test_partitions_of_long_texts_fit_the_memory(tmp_path, monkeypatch):
     assert max(blocks) * 2 * (log_sums.ROW_BYTES + 2 * WIDE) < 1.1 * LITTLE
 
 
+@pytest.mark.slow
 def test_partitions_of_two_logs_with_long_ids_fit_the_memory(tmp_path, monkeypatch):
     parts, _ = largest(monkeypatch)
     paths = [
@@ -155,6 +157,7 @@ def test_partitions_of_two_logs_with_long_ids_fit_the_memory(tmp_path, monkeypat
     assert max(parts) < LITTLE / 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["stream", "duckdb"])
 def test_blocks_of_sorted_lists_with_long_labels_are_small(tmp_path, monkeypatch, engine):
     parts, blocks = largest(monkeypatch)
@@ -166,6 +169,7 @@ def test_blocks_of_sorted_lists_with_long_labels_are_small(tmp_path, monkeypatch
     assert max(blocks) * 2 * (log_sums.ROW_BYTES + 2 * WIDE) < 1.1 * LITTLE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("whole", [False, True])
 def test_a_file_that_is_too_large_is_divided_again_except_for_a_list(tmp_path, monkeypatch, whole):
     monkeypatch.setattr(spill, "ROWS", 64)

@@ -419,7 +419,7 @@ NUMBERS = st.one_of(st.floats(allow_nan=False).map(repr), st.just(""), st.intege
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(CELLS, NUMBERS, NUMBERS, CELLS), min_size=1, max_size=30),
     st.sampled_from(["\n", "\r\n"]),
@@ -516,6 +516,7 @@ def test_the_delimiter_counts():
     assert "quote" in stream.problem
 
 
+@pytest.mark.slow
 def test_a_quoted_line_end_may_be_split_between_blocks(write, monkeypatch):
     monkeypatch.setattr(delimited, "_BYTES", 150)
     monkeypatch.setattr(delimited, "_SMALL", 0)
@@ -549,6 +550,7 @@ def test_a_column_of_names_is_refused_unless_allowed(write):
     assert len(data.attribute().categories) == 30
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::equirank.EquirankWarning")
 def test_many_columns(write):
     count = 12_000

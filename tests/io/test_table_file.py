@@ -67,6 +67,7 @@ def test_a_large_file_is_split_by_pyarrow_alike(tmp_path, monkeypatch):
     np.testing.assert_array_equal(read_csv(path, query="query", features=["age"]).X, expected[0].X)
 
 
+@pytest.mark.gate
 def test_letor_with_a_huge_feature_id_is_read_sparse(tmp_path):
     path = tmp_path / "data.txt"
     path.write_text("1 qid:2 1:0.5 3:7\n0 qid:1 1:0.25 100000000:1\n0 qid:2 1:1\n")

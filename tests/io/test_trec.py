@@ -338,6 +338,7 @@ def ours(name):
     return dict(zip(result.qids.tolist(), result.per_query(name).tolist(), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", shared())
 def test_the_stored_values_of_ir_measures(name):
     stored = json.loads((FOLDER / "ir_measures.json").read_text(encoding="utf-8"))[name]

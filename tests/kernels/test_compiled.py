@@ -23,7 +23,7 @@ print(read_letor(sys.argv[1]).y.tolist())
 """
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_a_place_that_cannot_be_written(tmp_path):
     """A file stands where numba would make its folders."""
     import shutil

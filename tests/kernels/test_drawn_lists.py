@@ -145,6 +145,7 @@ def test_floors_and_ceilings_are_met_whatever_comes(deferred):
             assert (counts <= ceiling).all()
 
 
+@pytest.mark.slow
 def test_the_secretary_finds_the_best_with_the_known_chance():
     n, draws = 60, 20_000
     look = int(n / np.e)

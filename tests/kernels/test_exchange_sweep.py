@@ -48,7 +48,7 @@ POINTS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, m
 
 
 @pytest.mark.slow
-@settings(max_examples=150)
+@settings(max_examples=50)
 @given(POINTS, st.integers(0, 2**16))
 def test_counts_on_grids_with_ties_lines_and_copies(points, seed):
     rng = np.random.default_rng(seed)
@@ -70,7 +70,7 @@ def test_counts_on_grids_with_ties_lines_and_copies(points, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(POINTS, st.integers(0, 2**16))
 def test_exposure_on_grids(points, seed):
     rng = np.random.default_rng(seed)

@@ -180,6 +180,7 @@ def test_adjusted_tables_cannot_be_changed_by_their_readers():
         adjusted_table(10, 0.5, 0.1).counts[0] = 1
 
 
+@pytest.mark.slow
 def test_lowest_cdf_by_fractions():
     rng = np.random.default_rng(2)
     for _ in range(200):

@@ -43,7 +43,8 @@ def columns(tables):
     return (np.array(column, dtype=float) for column in zip(*tables, strict=True))
 
 
-@settings(max_examples=150)
+@pytest.mark.slow
+@settings(max_examples=50)
 @given(tables=TABLES, share=st.floats(0, 1))
 def test_tails_are_those_of_the_definition(tables, share):
     tables = [(n1, n2, min(m, n1 + n2)) for n1, n2, m in tables]

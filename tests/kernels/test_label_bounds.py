@@ -87,6 +87,7 @@ def ranges(lists, measure, third):
     return *ends, can_be_undefined(known, totals, measure, third)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("third", "most", "number"),
     [(False, 6, 500), (True, 4, 300), (False, 12, 8), (True, 7, 8)],
@@ -114,6 +115,7 @@ def test_all_unknown_and_nobody_unknown(measure):
             np.testing.assert_equal(low, high)
 
 
+@pytest.mark.slow
 def test_rates_and_ratios_are_the_closed_forms():
     """a of n, b of m selected; x unknown selected and y not, as in Horowitz and Manski."""
     rng = np.random.default_rng(5)
@@ -141,6 +143,7 @@ def slow_mean_range(choices):
     return (min(means), max(means)) if means else (nan, nan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["mean", "difference", "ratio"])
 def test_means_over_lists_equal_brute_force(measure):
     rng = np.random.default_rng(3)

@@ -69,6 +69,7 @@ def greedy_twin(share, floors, good):
     return list(done)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [EXPECTED, PREFIX, JOINT])
 def test_feasibility_greedy_and_improvement_against_all_permutations(mode):
     found, refused, ratios = 0, 0, []

@@ -20,6 +20,7 @@ def test_tables_are_for_few_groups_and_short_lists():
     assert not fits_tables(16, 512, 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("decimals", [0, 1, 9])
 @pytest.mark.parametrize("way", ["top", "selected", "blank"])
 def test_sums_are_those_of_a_plan_with_too_many_groups(decimals, way):

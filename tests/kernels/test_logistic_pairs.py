@@ -25,6 +25,7 @@ def twin(score, label, sigma):
     return (total / count, slope / count) if count else (0.0, slope)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 10_000), spread=st.sampled_from([1.0, 40.0, 400.0]))
 @settings(max_examples=40)
 def test_it_is_its_twin(seed, spread):
@@ -40,6 +41,7 @@ def test_it_is_its_twin(seed, spread):
         np.testing.assert_allclose(slope[rows], wanted, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_a_long_list_does_not_overflow():
     """The product of the ratios of many bad pairs is far beyond the largest number."""
     score, label = np.linspace(0.0, 250.0, 400), np.arange(400.0)[::-1].copy()

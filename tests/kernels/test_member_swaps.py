@@ -56,6 +56,7 @@ def unfairness(members, y, fairness, step, cutoff, last_cut):
     return total(members) / np.maximum(*sums)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fairness", ["rnd", "rkl", "exposure", "treatment"])
 @pytest.mark.parametrize("over_groups", ["mean", "worst"])
 def test_every_swap_equals_the_recomputed_list(fairness, over_groups):

@@ -66,6 +66,7 @@ def sums_of(lay, p, q):
     return up, down, low, high, above, below
 
 
+@pytest.mark.slow
 @given(layouts(), st.sampled_from([-1, 0, 1]))
 @settings(max_examples=60)
 def test_what_runs_meet_and_what_rows_weigh(lay, way):

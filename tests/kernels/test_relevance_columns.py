@@ -16,6 +16,7 @@ NAMES = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ties", [False, True])
 @pytest.mark.parametrize("hidden", [False, True])
 @pytest.mark.parametrize("grades", ["few", "halves", "many", "large"])

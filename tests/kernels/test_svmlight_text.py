@@ -73,6 +73,7 @@ def test_blank_lines_comments_tabs_and_returns():
     assert result["comments"] == [b"c\r", b""]
 
 
+@pytest.mark.slow
 def test_doubles_at_random_from_all_bit_patterns():
     rng = np.random.default_rng(0)
     numbers = rng.integers(0, 2**64, 20_000, dtype=np.uint64).view(np.float64)
@@ -86,6 +87,7 @@ def test_usual_doubles_stay_off_the_slow_path(form):
     check_numbers([form.format(x) for x in numbers.tolist()], most_slow=most)
 
 
+@pytest.mark.slow
 def test_digits_and_exponents_at_random():
     rng = np.random.default_rng(2)
     digits = rng.integers(1, 10**18, 20_000) // 10 ** rng.integers(0, 18, 20_000)
@@ -188,7 +190,7 @@ def test_zero_based_ids():
 
 
 @pytest.mark.slow
-@settings(max_examples=200)
+@settings(max_examples=50)
 @given(st.text(alphabet="0123456789.eE+-:# \t\nqidnaf_", max_size=60))
 def test_any_text_is_parsed_or_refused_within_bounds(text):
     result = parse(text + "\n")

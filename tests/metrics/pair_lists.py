@@ -69,7 +69,7 @@ def placed(drawn):
 
 
 @cache
-def all_lists(labels="abc", n=700, most=6):
+def all_lists(labels="abc", n=200, most=6):
     """Return lists by score with ties both ways, and by position: hidden rows, ties, draws."""
     options = {"labels": labels, "shares": SHARES[labels]}
     few = make_batch(n, seed=1, most=most, **options)

@@ -60,6 +60,7 @@ def test_nothing_may_be_given_beside_a_ranking(kind, function):
                 function(**{**required, "y_score": data.ranking(), name: column})
 
 
+@pytest.mark.slow
 def test_stubs_are_those_the_script_writes(monkeypatch):
     monkeypatch.syspath_prepend(DOCS / "_ext")
     for path, text in import_module("metric_stubs").stub_files().items():

@@ -453,6 +453,7 @@ def test_shuffles_leave_the_unknown_where_they_are():
     assert sorted(map(tuple, every.tolist())) == [(0, -1, 1, 1), (1, -1, 0, 1), (1, -1, 1, 0)]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:RRD")
 @settings(max_examples=15)
 @given(ranked_lists(groups=("a", "b", None), grades=(1, 2, 3)))

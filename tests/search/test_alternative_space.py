@@ -37,6 +37,7 @@ def lists():
     return named(make_ranking(n_queries=12, n_items=8, feature_bias=1.0, random_state=0))
 
 
+@pytest.mark.slow
 def test_trials_are_draws_from_what_is_stated():
     values = {
         "noise": {"low": 0.5, "high": 2.0},
@@ -126,6 +127,7 @@ def test_rows_keep_their_features_after_a_fair_representation(lists):
     assert (model.prepared(mixed).X == 2 * mixed.X).all()
 
 
+@pytest.mark.slow
 def test_a_path_is_fitted_at_once(lists):
     fair = FairLambdaMART(n_estimators=3, step=3, n_jobs=1, min_child_samples=2)
     where = space({"fair": Family(fair, path={"alpha": [0.0, 1.0]})})

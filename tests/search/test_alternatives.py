@@ -122,6 +122,7 @@ def test_the_choice_is_the_least_of_those_that_satisfy_the_rule(result):
     assert result.chosen["values"]["ExposureGap"]["value"] == min(allowed)
 
 
+@pytest.mark.slow
 def test_the_certify_part_has_no_influence_before_the_end(result):
     """Other certify lists change the certified numbers alone."""
     lists = data()
@@ -178,7 +179,7 @@ def test_measured_candidates_are_not_fitted_again(tmp_path, monkeypatch):
     assert len(fits) <= 4  # the chosen one and the baseline, for the certify part
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 @pytest.mark.skipif(os.name != "posix", reason="needs signal 9")
 def test_a_killed_search_ends_with_the_same_record(tmp_path, result):
     path = os.pathsep.join([str(TESTS), str(TESTS.parent / "src")])
@@ -199,11 +200,13 @@ def test_a_killed_search_ends_with_the_same_record(tmp_path, result):
     assert found.certified == result.certified
 
 
+@pytest.mark.slow
 def test_the_order_in_which_workers_finish_changes_nothing(result):
     with joblib.parallel_config("threading", n_jobs=2):
         assert document(search()) == document(result)
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_costs_its_own_trial_alone(monkeypatch, result):
     def deadly(**options):
         def run(tasks):
@@ -227,12 +230,14 @@ def test_a_worker_that_dies_costs_its_own_trial_alone(monkeypatch, result):
     )
 
 
+@pytest.mark.slow
 def test_a_limit_of_time_stops_between_blocks():
     found = search(n_trials=None, minutes=1e-6, steered=0)
     assert found.n_independent == 32
     assert any("the limit of time" in each for each in found.certificate.not_covered)
 
 
+@pytest.mark.slow
 def test_neural_rankers_are_fitted_as_one_stack(monkeypatch):
     pytest.importorskip("torch")
     from equirank.search import alternative_space
@@ -312,7 +317,7 @@ def test_no_candidate_may_satisfy_the_rule():
         _ = found.model
 
 
-@pytest.mark.slow
+@pytest.mark.gate
 def test_a_search_over_noise_reports_no_gain():
     gains = 0
     for seed in range(15):

@@ -46,7 +46,6 @@ def test_everything_is_on_the_page_and_in_the_files(result, tmp_path):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @needs_chromium
 def test_in_a_browser(browser, result, tmp_path):
     (tmp_path / "report.html").write_text(render(result))

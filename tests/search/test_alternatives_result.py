@@ -32,6 +32,7 @@ def test_the_least_target_among_those_that_satisfy_the_rule_is_chosen():
     assert choose(some, METRICS, rule, METRICS[1]) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [5, 30])
 def test_the_certificate_is_false_in_5_percent(n):
     rng, false, runs = np.random.default_rng(n), 0, 500
@@ -60,6 +61,7 @@ def test_the_certificate_in_words():
     assert all(a > b for a, b in pairwise(shares))
 
 
+@pytest.mark.slow
 def test_gains_and_losses_are_named_by_their_intervals():
     result = search()
 

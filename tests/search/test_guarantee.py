@@ -281,6 +281,7 @@ def test_bad_candidates_are_refused():
     assert promise(RegressionRanker().fit(half), "1 - NDCG", 0.9, data=lists.select(slice(30, 60)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", P_VALUES)
 def test_promises_fail_at_most_as_often_as_they_say(method):
     data = make_ranking(

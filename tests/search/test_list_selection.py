@@ -59,6 +59,7 @@ def test_the_chance_to_be_selected_is_that_of_a_decision():
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[12, 14, 9], [10] * 22])
 def test_equal_quotas_are_a_top_k(sizes):
     columns = people(5, sizes)
@@ -92,6 +93,7 @@ def test_values_are_those_of_an_audit_of_the_same_decision():
         assert "become selected and" in " ".join(result.sentences)
 
 
+@pytest.mark.slow
 def test_another_score_cutoff_is_the_nearest_of_all():
     columns = people(4, [12, 10, 15, 13], digits=1)
     result = searched(columns, cutoff="score>=11")
@@ -130,6 +132,7 @@ def test_decisions_that_no_order_changes_are_refused_with_advice(way, target, wo
         searched(people(1, [9, 8]), target, **way)
 
 
+@pytest.mark.slow
 def test_the_largest_finding_of_a_quota_is_a_target():
     rng = np.random.default_rng(0)
     columns = people(7, [30] * 25, quotas=rng.integers(2, 9, 25))
@@ -150,6 +153,7 @@ def coarse(seed, n, levels):
     return score, female, as_ranking_data(score=score, sensitive_features=groups)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("target", ["exposure >= 0.9", "selected at 4 >= 0.8"])
 def test_a_bonus_costs_what_the_cheapest_setting_of_all_costs(seed, target):
@@ -169,6 +173,7 @@ def test_a_bonus_costs_what_the_cheapest_setting_of_all_costs(seed, target):
     assert found.loss.value == pytest.approx(best, rel=0.01, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_a_bonus_is_within_one_percent_of_the_best_mixture(seed):
     score, _, data = coarse(seed, 300, 6)

@@ -185,6 +185,7 @@ def test_what_cannot_be_stacked_is_fitted_by_itself():
     assert stacks(other) == [[at] for at in range(6)]
 
 
+@pytest.mark.slow
 def test_whoever_loses_its_way_stops_nobody_else():
     given = SMALL | {"random_state": 0, "tau": "identity"}
     rates = [0.001, 1e200, 0.002]

@@ -43,6 +43,7 @@ def worth(ranker, data):
     return float(found["NDCG"]), float(found["RND(step=4)"])
 
 
+@pytest.mark.slow
 def test_every_point_is_measured_as_if_it_were_alone():
     search = TradeoffSearch(RANKER, GRID, cv=OTHER, **BY).fit(DATA)
     found = search.cv_results_
@@ -160,6 +161,7 @@ def test_bad_input_is_refused():
         TradeoffSearch(ByColumn(), {"column": [0]}, cv=1.5).fit(DATA)
 
 
+@pytest.mark.slow
 def test_the_picture_has_all_points_and_the_best_one_s_line():
     pytest.importorskip("altair")
     search = TradeoffSearch(ByColumn(), {"column": range(10)}, cv=OTHER, **BY).fit(DATA)

@@ -366,6 +366,7 @@ def known_as(rng, how, labels, positions):
             "checked_rate": 0.5}  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how", ["missing by position", "matrix", "matrix from counts", "checked sample"]
 )
@@ -428,6 +429,7 @@ def test_sums_of_buckets_are_those_of_lists_with_one_weight_per_bucket(mixed):
     assert np.ptp(found, axis=0).min() > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("probability", [False, True])
 def test_many_lists_are_resampled_in_buckets_with_the_spread_of_lists(monkeypatch, probability):
     model, positions = unknown_model(np.random.default_rng(6), 2_400, 8, probability)

@@ -43,6 +43,7 @@ def slow_means(counts, matrix):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("matrix", [np.eye(2), np.array(FLIPS)])
 def test_drawn_shares_have_the_means_of_a_grid(matrix):
     error = None if matrix[0, 0] == 1 else LabelError(matrix)
@@ -77,7 +78,8 @@ def test_certain_labels_stay_in_every_draw():
     assert list(model._imputed) == [(3, 6)]  # draws are large, so only the last ones are kept
 
 
-@pytest.mark.parametrize("how", ["missing", "flips"])
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["missing", pytest.param("flips", marks=pytest.mark.gate)])
 def test_intervals_of_one_list_cover_its_value(how):
     """The small twin of point 4a of benchmarks/labels.py: a group of 16% in a list of 40."""
     rng, positions, runs = np.random.default_rng(4), np.arange(1, 41), 150

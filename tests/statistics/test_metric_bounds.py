@@ -41,11 +41,13 @@ def drawn_labels(rng, n, groups, unknown):
     return labels.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*undefined.*")
+@pytest.mark.parametrize("cases", [12, pytest.param(40, marks=pytest.mark.gate)])
 @pytest.mark.parametrize("metric", ["rnd", "rkl"])
-def test_prefix_bounds_equal_brute_force(metric):
+def test_prefix_bounds_equal_brute_force(metric, cases):
     rng = np.random.default_rng(3)
-    for case in range(40):
+    for case in range(cases):
         n = int(rng.integers(4, 11))
         groups = ["a", "b", "c"][: 2 + case % 2]
         labels = drawn_labels(rng, n, groups, int(rng.integers(0, 6)))
@@ -57,6 +59,7 @@ def test_prefix_bounds_equal_brute_force(metric):
         np.testing.assert_allclose([found.low, found.high], [low, high], atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.*undefined.*")
 @pytest.mark.parametrize("metric", ["rnd", "rkl"])
 def test_ties_and_long_lists_have_outer_bounds(metric, monkeypatch):
@@ -111,6 +114,7 @@ def slow_best(selected, labels, groups):
     return min(found), max(found)
 
 
+@pytest.mark.slow
 def test_the_ratio_to_the_best_group_equals_brute_force():
     rng = np.random.default_rng(2)
     for case in range(60):
@@ -164,6 +168,7 @@ def slow_accuracy(y, score, labels, measure):
     return found[0] if measure == "accuracy" else abs(found[0] - found[1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["gap", "accuracy"])
 def test_pairwise_bounds_equal_brute_force_or_hold_it(measure, monkeypatch):
     rng, wider = np.random.default_rng(11), 0

@@ -71,7 +71,8 @@ ROWS = st.lists(
 )
 
 
-@settings(max_examples=100)
+@pytest.mark.slow
+@settings(max_examples=50)
 @given(rows=ROWS)
 def test_the_gap_over_lists_is_that_of_loops(rows):
     score, side, lists = zip(*rows, strict=True)
@@ -87,6 +88,7 @@ def test_the_gap_over_lists_is_that_of_loops(rows):
         assert not found.reason
 
 
+@pytest.mark.slow
 @settings(max_examples=40)
 @given(
     rows=ROWS,

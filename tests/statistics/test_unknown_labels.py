@@ -47,6 +47,7 @@ def slow_bounds(values, labels, lists, groups, *how):
     return (min(defined), max(defined)) if defined else (nan, nan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["share", "mean", "difference", "ratio"])
 @pytest.mark.parametrize("average", ["lists", "people"])
 def test_bounds_equal_brute_force_over_all_labels(measure, average):
@@ -144,6 +145,7 @@ def test_the_quantile_solves_its_equation_and_has_its_limits():
     assert isnan(imbens_manski(2, 3, nan, 0).low)
 
 
+@pytest.mark.slow
 def test_standard_errors_are_those_of_means_over_lists():
     rng = np.random.default_rng(4)
     lists, values = np.repeat(np.arange(400), 6), np.tile(np.arange(1.0, 7.0), 400)
@@ -178,6 +180,7 @@ def selections(rng, n_lists, length=12):
     return lists, selected, labels, known
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["mean", "ratio"])
 def test_intervals_cover_a_truth_on_the_edge(measure):
     rng = np.random.default_rng(12)

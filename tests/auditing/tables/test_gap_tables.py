@@ -45,6 +45,7 @@ def test_a_gap_is_corrected_by_its_mean_over_permutations(hiring):
     assert row["low"] < row["bound_low"] < row["value"] < row["bound_high"] < row["high"]
 
 
+@pytest.mark.slow
 def test_a_metric_without_bias_is_not_corrected():
     result = audit(score=[4, 3, 2, 1], sensitive=list("aabb"), n_boot=0, n_permutations=0)
     (gap,) = find(result, "sensitive", "ExposureGap")
@@ -137,6 +138,7 @@ def changed():
     return data, other, audit(data, against=other, protected="sex=female", **QUICK)
 
 
+@pytest.mark.slow
 def test_without_resampling_nothing_is_drawn(monkeypatch):
     data = load_hiring().select(slice(0, 3))
     other = Ranking.from_scores(data, data.to_original(data.X[:, 1]))

@@ -192,6 +192,7 @@ def test_nothing_without_relevance(one_list):
     assert "accuracy" in one_list.tables["pairwise"].columns
 
 
+@pytest.mark.slow
 def test_many_groups_are_not_paired():
     rng = np.random.default_rng(0)
     groups = np.array([f"g{i}" for i in range(13)] * 4)

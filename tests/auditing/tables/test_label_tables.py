@@ -86,6 +86,7 @@ def slow_values(data, race, sex, by, group, against):
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reference", [None, "race=x"])
 def test_bounds_are_the_extremes_over_all_completions(reference):
     rng = np.random.default_rng(3)
@@ -117,6 +118,7 @@ def test_bounds_are_the_extremes_over_all_completions(reference):
             assert np.isnan(values).any()
 
 
+@pytest.mark.slow
 def test_intervals_need_lists_and_resamples():
     data = people(12, 8) | {"race": ["x"] * 96}
     assert not rows_of(audited(data), "bounds", "imbens_manski")
@@ -137,6 +139,7 @@ def test_nothing_unknown_has_no_rows():
     assert len(audited(people(2, 6, unknown=0.0)).tables["labels"]) == 0
 
 
+@pytest.mark.slow
 def test_decisions_without_an_order_count_those_decided_about():
     data = {
         "sex": ["f", "f", "m", "m", "", ""],

@@ -32,6 +32,7 @@ ROWS = st.lists(
 ).filter(lambda rows: all(any(row[j] is not None for row in rows) for j in (0, 1)))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(rows=ROWS)
 def test_tables_are_those_of_loops(rows):

@@ -18,7 +18,7 @@ def agree(function, kind, labels, groups_twin, value_twin, protected_twin, *, tr
     The twins take (case, blocks, hidden) and, but for ``value_twin``, a label. Of a ranking in
     draws the values are averaged.
     """
-    for lists in all_lists(labels, n=600):
+    for lists in all_lists(labels, n=200):
         batch = lists.batch
 
         def averaged(twin, *more, lists=lists):

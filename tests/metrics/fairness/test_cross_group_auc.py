@@ -74,6 +74,7 @@ def test_undefined():
         cross_group_auc([1, 0], [1, 2], ["a", "b"], threshold=0)
 
 
+@pytest.mark.slow
 def test_direction_and_promises():
     fair = cross_group_auc([1, 0, 1, 0], [4, 1, 3, 2], list("abba"))
     unfair = cross_group_auc([1, 0, 1, 0], [4, 1, 2, 3], list("abba"))

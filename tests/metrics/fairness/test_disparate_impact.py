@@ -26,6 +26,7 @@ def test_agrees_with_twin(options, labels):
     agree(disparate_impact, DisparateImpact, ratio, min, labels, options, clicks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [DisparateImpact(), DisparateImpact(protected="f") @ 2])
 def test_keeps_the_promises(metric):
     check_metric(metric)
@@ -82,7 +83,7 @@ def test_better_and_worse():
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(policies(groups=("a", "b", "c"), grades=(0, 0.1, 1, 3)))
 def test_the_worst_ratio_is_at_most_one(ranking):
     value = DisparateImpact().per_query(ranking).value

@@ -23,6 +23,7 @@ def test_agrees_with_twin(options, labels):
     agree(disparate_treatment, DisparateTreatment, ratio, min, labels, options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [DisparateTreatment(), DisparateTreatment(protected="f") @ 2])
 def test_keeps_the_promises(metric):
     check_metric(metric)
@@ -103,7 +104,7 @@ def test_better_and_worse():
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(policies(groups=("a", "b", "c"), grades=(0, 0.1, 1, 3)))
 def test_the_worst_ratio_is_at_most_one(ranking):
     value = DisparateTreatment().per_query(ranking).value

@@ -98,7 +98,7 @@ def test_the_published_target_of_a_geometric_browser():
 
 
 @pytest.mark.slow
-@settings(max_examples=80)
+@settings(max_examples=30)
 @given(policies(max_items=10))
 def test_the_parts_add_up(ranking):
     """EEL = EED - 2 EER + |e*|^2, and the ideal has no loss and the most relevance."""

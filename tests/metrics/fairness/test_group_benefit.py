@@ -16,7 +16,7 @@ from ..twins import worst
 @pytest.mark.slow
 @pytest.mark.parametrize("labels", list(SHARES))
 def test_agrees_with_twin(labels):
-    for lists in all_lists(labels, n=600):
+    for lists in all_lists(labels, n=200):
         batch = lists.batch
 
         def benefit(label, lists=lists):

@@ -112,6 +112,7 @@ def test_needs_merit():
         IGFRatio().per_query(data.ranking())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", [IGFRatio(), IGFRatio @ 2])
 def test_keeps_its_promises(metric):
     check_metric(metric)

@@ -63,7 +63,7 @@ def amortised(lists, **options):
 @pytest.mark.parametrize("options", OPTIONS + RBP, ids=str)
 def test_amortised_over_queries_agrees_with_twin(options):
     rng = np.random.default_rng(5)
-    for number in range(150):
+    for number in range(60):
         lists = []
         for _ in range(int(rng.integers(2, 6))):
             n = int(rng.integers(1, 6))
@@ -93,7 +93,7 @@ def test_amortised_over_queries_agrees_with_twin(options):
 @pytest.mark.slow
 def test_a_sequence_agrees_with_twin():
     rng = np.random.default_rng(6)
-    for _ in range(100):
+    for _ in range(40):
         m, n = rng.integers(1, 5), int(rng.integers(1, 6))
         score = [rng.permutation(n).tolist() for _ in range(m)]
         y = rng.integers(0, 3, (m, n)) + np.eye(1, n, dtype=int)
@@ -110,6 +110,7 @@ def test_a_sequence_agrees_with_twin():
         assert got == pytest.approx(amortised(lists)[0], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_keeps_the_promises():
     check_metric(IndividualAmortisedAttention())
     copies_stay_tied(IndividualAmortisedAttention())
@@ -212,7 +213,7 @@ def test_the_worst_case_reaches_the_bound():
 
 
 @pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(policies(max_items=10))
 def test_amortising_never_adds(ranking):
     """Matched over queries at most the mean of the queries' values."""

@@ -47,6 +47,7 @@ def test_agrees_with_twin_on_long_lists():
         same(v.per_query(ranking).value, [disparity(seen.tolist(), y.tolist())])
 
 
+@pytest.mark.slow
 def test_keeps_the_promises():
     check_metric(IndividualDisparity())
     check_metric(IndividualDisparity(discount="zipf") @ 2)

@@ -68,6 +68,7 @@ def test_direction():
     assert RankParityError().direction == "lower"
 
 
+@pytest.mark.slow
 def test_keeps_every_promise():
     check_metric(RankParityError(protected="a"))
     check_metric(RankParityError())

@@ -29,6 +29,7 @@ def twin(chances, y, groups, labels, protected, *, k=None):
     return min(known) if protected is None else ratios[protected], ratios
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"k": 1}, {"k": 2}, {"k": 9}], ids=str)
 @pytest.mark.parametrize("labels", ["ab", "abc"])
 @pytest.mark.parametrize("protected", [None, "b"])
@@ -189,6 +190,7 @@ def test_table_has_a_row_per_list_and_group():
     assert list(table["people"]) == [4, 4]
 
 
+@pytest.mark.gate
 def test_intervals_cover_about_as_often_as_they_say():
     # selection of 30 % in both groups: the ratio of rates to a fixed other group
     rng = np.random.default_rng(8)

@@ -45,7 +45,7 @@ def agree(lists, kind, pair_costs, cost_of, **call):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_agrees_with_twin(kind):
-    for lists in all_lists(n=2400):
+    for lists in all_lists(n=600):
         agree(lists, kind, None, lambda *_: 1)
 
 

@@ -10,6 +10,7 @@ from .. import twins
 from ..cases import same
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [None, 1, 3])
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 0.5, 1.0])
 def test_agrees_with_twin(alpha, k):
