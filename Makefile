@@ -73,7 +73,7 @@ test: $(VENV)/.stamp-$(EXTRA)  ## run the tests and the examples in the docstrin
 	@$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "$(SKIP)" $(ARGS)
 
 test-all:  ## run every test, with torch and all boosting libraries: what the gate runs
-	@$(MAKE) --no-print-directory test EXTRA=test-all SKIP=
+	@EQUIRANK_TESTS=all $(MAKE) --no-print-directory test EXTRA=test-all SKIP=
 
 test-bare:  ## run the tests without any extra of the library, in build/bare
 	@$(MAKE) --no-print-directory test EXTRA=test-bare SKIP= VENV=build/bare

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from reference_ranker import RidgeRanker
+from thorough import sized
 
 from equirank import DataError, Ranker, as_ranking_data
 from equirank.core import explain_pair as pair_game
@@ -109,7 +110,7 @@ def by_all_orders(score, a, b):
 
 
 @pytest.mark.slow
-@settings(max_examples=10)
+@settings(max_examples=sized(10, 25))
 @given(st.integers(2, 5), st.integers(0, 10**6), st.booleans())
 def test_the_game_is_the_mean_over_all_orders(n_features, seed, missing):
     rows = np.random.default_rng(seed).normal(size=(3, n_features)).round(1)

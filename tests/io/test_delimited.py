@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import sized
 
 from equirank import DataError, EquirankWarning
 from equirank.io import delimited, files, read_csv
@@ -419,7 +420,7 @@ NUMBERS = st.one_of(st.floats(allow_nan=False).map(repr), st.just(""), st.intege
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=sized(50, 150))
 @given(
     st.lists(st.tuples(CELLS, NUMBERS, NUMBERS, CELLS), min_size=1, max_size=30),
     st.sampled_from(["\n", "\r\n"]),

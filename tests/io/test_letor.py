@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import sized
 
 from equirank import DataError, as_ranking_data
 from equirank.io import files, letor, read_letor, write_letor
@@ -314,7 +315,7 @@ LINES = st.tuples(
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=sized(50, 150))
 @given(st.lists(LINES, min_size=1, max_size=12), st.integers(1, 200), st.booleans())
 def test_any_file_in_blocks_of_any_size(tmp_path_factory, lines, block, sparse):
     text = "\n".join(
@@ -395,7 +396,7 @@ def test_the_number_of_features_is_kept(tmp_path, sparse):
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=sized(50, 100))
 @given(st.data())
 def test_what_is_written_is_read_back(tmp_path_factory, data):
     n, width = data.draw(st.integers(1, 12)), data.draw(st.integers(1, 6))

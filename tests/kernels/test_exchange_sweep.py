@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import sized
 
 from equirank.kernels.exchange_sweep import advance, begin, sweep_counts, sweep_exposure
 
@@ -48,7 +49,7 @@ POINTS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, m
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=sized(50, 150))
 @given(POINTS, st.integers(0, 2**16))
 def test_counts_on_grids_with_ties_lines_and_copies(points, seed):
     rng = np.random.default_rng(seed)
@@ -70,7 +71,7 @@ def test_counts_on_grids_with_ties_lines_and_copies(points, seed):
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=sized(50, 100))
 @given(POINTS, st.integers(0, 2**16))
 def test_exposure_on_grids(points, seed):
     rng = np.random.default_rng(seed)

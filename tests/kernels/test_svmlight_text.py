@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from thorough import sized
 
 from equirank.kernels import svmlight_text as kernel
 from equirank.kernels.svmlight_text import decimals, format_rows
@@ -190,7 +191,7 @@ def test_zero_based_ids():
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=sized(50, 200))
 @given(st.text(alphabet="0123456789.eE+-:# \t\nqidnaf_", max_size=60))
 def test_any_text_is_parsed_or_refused_within_bounds(text):
     result = parse(text + "\n")

@@ -2,6 +2,8 @@
 
 from functools import cache
 
+from thorough import sized
+
 from equirank import Ranking
 from equirank.core.metric import GroupMetric
 
@@ -18,9 +20,9 @@ def batches(labels):
     """
     shares = GROUP_SHARES[labels]
     return (
-        make_batch(240, seed=1, most=5, labels=labels, shares=shares),
-        make_batch(60, seed=2, most=6, labels=labels, shares=shares),
-        make_batch(30, seed=3, most=7, labels=labels, shares=shares),
+        make_batch(sized(240, 1200), seed=1, most=5, labels=labels, shares=shares),
+        make_batch(sized(60, 120), seed=2, most=6, labels=labels, shares=shares),
+        make_batch(sized(30, 40), seed=3, most=7, labels=labels, shares=shares),
     )
 
 
@@ -29,11 +31,11 @@ def positions(labels):
     """Return rankings by position: rows not shown, ties, draws with and without weights."""
     shares = GROUP_SHARES[labels]
     return (
-        make_drawn(80, seed=4, most=5, labels=labels, shares=shares),
-        make_drawn(40, 3, seed=5, most=5, labels=labels, shares=shares),
-        make_drawn(40, 2, seed=6, most=5, labels=labels, shares=shares, weights="draw"),
-        make_drawn(40, 3, seed=7, most=5, labels=labels, shares=shares, weights="query"),
-        make_drawn(40, 2, seed=8, most=5, labels=labels, shares=shares, hide=False),
+        make_drawn(sized(80, 200), seed=4, most=5, labels=labels, shares=shares),
+        make_drawn(sized(40, 80), 3, seed=5, most=5, labels=labels, shares=shares),
+        make_drawn(sized(40, 80), 2, seed=6, most=5, labels=labels, shares=shares, weights="draw"),
+        make_drawn(sized(40, 80), 3, seed=7, most=5, labels=labels, shares=shares, weights="query"),
+        make_drawn(sized(40, 80), 2, seed=8, most=5, labels=labels, shares=shares, hide=False),
     )
 
 
@@ -42,8 +44,8 @@ def longer_batches(labels):
     """Return longer lists, for metrics whose twin lists no orders."""
     shares = GROUP_SHARES[labels]
     return (
-        make_batch(100, seed=11, most=9, labels=labels, shares=shares),
-        make_batch(40, seed=12, most=9, levels=2, labels=labels, shares=shares),
+        make_batch(sized(100, 300), seed=11, most=9, labels=labels, shares=shares),
+        make_batch(sized(40, 60), seed=12, most=9, levels=2, labels=labels, shares=shares),
     )
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import cache
 
 import numpy as np
+from thorough import sized
 
 from equirank import Ranking, as_ranking_data
 
@@ -68,8 +69,12 @@ def placed(drawn):
     return Lists(drawn.batch, ranking, rows_of(drawn.batch), ways, None)
 
 
+#: How many lists of each kind.
+MOST = sized(200, 700)
+
+
 @cache
-def all_lists(labels="abc", n=200, most=6):
+def all_lists(labels="abc", n=MOST, most=6):
     """Return lists by score with ties both ways, and by position: hidden rows, ties, draws."""
     options = {"labels": labels, "shares": SHARES[labels]}
     few = make_batch(n, seed=1, most=most, **options)

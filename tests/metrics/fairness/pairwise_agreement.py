@@ -1,5 +1,7 @@
 """How the pairwise group metrics are compared with their twins, on every kind of list."""
 
+from thorough import sized
+
 from ..cases import same
 from ..pair_lists import SHARES, all_lists
 from ..twins import worst
@@ -18,7 +20,7 @@ def agree(function, kind, labels, groups_twin, value_twin, protected_twin, *, tr
     The twins take (case, blocks, hidden) and, but for ``value_twin``, a label. Of a ranking in
     draws the values are averaged.
     """
-    for lists in all_lists(labels, n=200):
+    for lists in all_lists(labels, n=sized(200, 600)):
         batch = lists.batch
 
         def averaged(twin, *more, lists=lists):

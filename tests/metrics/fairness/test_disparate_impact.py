@@ -3,6 +3,7 @@ from math import isnan, log2
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from thorough import sized
 
 from equirank import EquirankWarning, Ranking, as_ranking_data
 from equirank.metrics import DisparateImpact, disparate_impact, disparate_treatment
@@ -83,7 +84,7 @@ def test_better_and_worse():
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=sized(25, 60))
 @given(policies(groups=("a", "b", "c"), grades=(0, 0.1, 1, 3)))
 def test_the_worst_ratio_is_at_most_one(ranking):
     value = DisparateImpact().per_query(ranking).value

@@ -3,6 +3,7 @@ from math import isnan, log2
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from thorough import sized
 
 from equirank import DataError, EquirankWarning, Ranking, as_ranking_data, evaluate
 from equirank.metrics import DisparateTreatment, disparate_treatment
@@ -104,7 +105,7 @@ def test_better_and_worse():
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=sized(25, 60))
 @given(policies(groups=("a", "b", "c"), grades=(0, 0.1, 1, 3)))
 def test_the_worst_ratio_is_at_most_one(ranking):
     value = DisparateTreatment().per_query(ranking).value

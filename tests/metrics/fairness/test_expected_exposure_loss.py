@@ -4,6 +4,7 @@ from math import log2
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from thorough import sized
 
 from equirank import DataError, Ranking, as_ranking_data
 from equirank.metrics import ExpectedExposureLoss, expected_exposure_loss
@@ -98,7 +99,7 @@ def test_the_published_target_of_a_geometric_browser():
 
 
 @pytest.mark.slow
-@settings(max_examples=30)
+@settings(max_examples=sized(30, 80))
 @given(policies(max_items=10))
 def test_the_parts_add_up(ranking):
     """EEL = EED - 2 EER + |e*|^2, and the ideal has no loss and the most relevance."""

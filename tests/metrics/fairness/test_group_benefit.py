@@ -2,6 +2,7 @@ import math
 
 import numpy as np
 import pytest
+from thorough import sized
 
 from equirank import DataError, Ranking, as_ranking_data
 from equirank.metrics import GroupBenefit, group_benefit, group_preferences
@@ -16,7 +17,7 @@ from ..twins import worst
 @pytest.mark.slow
 @pytest.mark.parametrize("labels", list(SHARES))
 def test_agrees_with_twin(labels):
-    for lists in all_lists(labels, n=200):
+    for lists in all_lists(labels, n=sized(200, 600)):
         batch = lists.batch
 
         def benefit(label, lists=lists):

@@ -2,6 +2,7 @@ from itertools import combinations, product
 
 import numpy as np
 import pytest
+from thorough import sized
 
 from equirank import DataError
 from equirank.metrics import (
@@ -46,7 +47,7 @@ def test_agrees_with_twin(labels):
 @pytest.mark.slow
 @pytest.mark.parametrize("labels", LABELS)
 def test_matrix_agrees_with_twin(labels):
-    for lists in all_lists(labels, n=200)[:3]:
+    for lists in all_lists(labels, n=sized(200, 600))[:3]:
         batch = lists.batch
         table = pairwise_accuracy_matrix(
             batch.y, batch.score, batch.groups, qid=batch.qid, ties=lists.ties

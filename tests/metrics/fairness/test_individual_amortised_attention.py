@@ -3,6 +3,7 @@ from math import isnan, log2, nan
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from thorough import sized
 
 from equirank import DataError, EquirankWarning, Ranking, as_ranking_data, evaluate
 from equirank.metrics import IndividualAmortisedAttention, individual_amortised_attention
@@ -63,7 +64,7 @@ def amortised(lists, **options):
 @pytest.mark.parametrize("options", OPTIONS + RBP, ids=str)
 def test_amortised_over_queries_agrees_with_twin(options):
     rng = np.random.default_rng(5)
-    for number in range(60):
+    for number in range(sized(60, 150)):
         lists = []
         for _ in range(int(rng.integers(2, 6))):
             n = int(rng.integers(1, 6))
@@ -93,7 +94,7 @@ def test_amortised_over_queries_agrees_with_twin(options):
 @pytest.mark.slow
 def test_a_sequence_agrees_with_twin():
     rng = np.random.default_rng(6)
-    for _ in range(40):
+    for _ in range(sized(40, 100)):
         m, n = rng.integers(1, 5), int(rng.integers(1, 6))
         score = [rng.permutation(n).tolist() for _ in range(m)]
         y = rng.integers(0, 3, (m, n)) + np.eye(1, n, dtype=int)
@@ -213,7 +214,7 @@ def test_the_worst_case_reaches_the_bound():
 
 
 @pytest.mark.slow
-@settings(max_examples=25)
+@settings(max_examples=sized(25, 60))
 @given(policies(max_items=10))
 def test_amortising_never_adds(ranking):
     """Matched over queries at most the mean of the queries' values."""

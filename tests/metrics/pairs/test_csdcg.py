@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from thorough import sized
 
 from equirank import DataError, Ranking, as_ranking_data
 from equirank.core.registry import parse_metric
@@ -46,7 +47,7 @@ def agree(lists, pair_costs, cost_of, options, kind=CSDCG, function=csdcg, **cal
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 @pytest.mark.parametrize("word", COMBINED)
 def test_item_costs_agree_with_twin(word, options):
-    for lists in all_lists(n=150, most=5):
+    for lists in all_lists(n=sized(150, 450), most=5):
         cost = item_costs(len(lists.batch.y))
 
         def cost_of(rows, y, a, b, cost=cost):
@@ -61,7 +62,7 @@ def test_given_costs_agree_with_twin(options):
     def called(a, b):
         return 1 + (3 * a + 5 * b) % 7
 
-    for lists in all_lists(n=150, most=5):
+    for lists in all_lists(n=sized(150, 450), most=5):
         agree(lists, None, lambda *_: 1, options, cost=None)
         agree(lists, TABLE, lambda r, y, a, b: TABLE[y[a], y[b]], options, cost=TABLE)
         agree(lists, called, lambda r, y, a, b: called(r[a], r[b]), options, cost=called)
@@ -85,7 +86,7 @@ def test_given_costs_agree_with_twin(options):
 @pytest.mark.parametrize("options", [{}, {"k": 2}], ids=str)
 @pytest.mark.parametrize("word", [None, *COMBINED])
 def test_cost_ndcg_agrees_with_twin(word, options):
-    for lists in all_lists(n=150, most=5):
+    for lists in all_lists(n=sized(150, 450), most=5):
         cost = item_costs(len(lists.batch.y))
 
         def cost_of(rows, y, a, b, cost=cost):
@@ -157,7 +158,7 @@ def test_uniform_costs_are_a_signed_dcg():
 
 @pytest.mark.parametrize("word", COMBINED)
 def test_scale_cancels_only_in_the_normalised_form(word):
-    lists = all_lists(n=150, most=5)[0]
+    lists = all_lists(n=sized(150, 450), most=5)[0]
     rows, cost = (lists.batch.y, lists.batch.score), item_costs(len(lists.batch.y))
     call = {"qid": lists.batch.qid, "per_query": True, "combine": word}
     wanted = csdcg(*rows, cost=cost, normalized=True, **call)
@@ -242,7 +243,7 @@ def test_keeps_every_promise(cost, normalized):
 
 
 @pytest.mark.slow
-@settings(max_examples=50)
+@settings(max_examples=sized(50, 150))
 @given(
     policies(max_items=10),
     st.lists(st.floats(1e-6, 1e6), min_size=10, max_size=10),

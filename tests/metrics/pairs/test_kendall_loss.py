@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from thorough import sized
 
 from equirank import DataError
 from equirank.metrics import KendallLoss, kendall_loss, pair_loss
@@ -41,14 +42,14 @@ def agree(lists, weight, **call):
 
 @pytest.mark.slow
 def test_agrees_with_twin():
-    for lists in all_lists(n=400, most=5):
+    for lists in all_lists(n=sized(400, 1500), most=5):
         agree(lists, None)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", WEIGHTS)
 def test_weights_agree_with_twin(name):
-    for lists in all_lists(n=200, most=5):
+    for lists in all_lists(n=sized(200, 600), most=5):
         agree(lists, WEIGHTS[name])
 
 
@@ -56,7 +57,7 @@ def test_weights_agree_with_twin(name):
 @pytest.mark.parametrize("weights", [1, 12, 40])
 def test_weights_asked_for_in_pieces(weights, monkeypatch):
     monkeypatch.setattr("equirank.metrics.pairs.kendall_loss.WEIGHTS", weights)
-    for lists in all_lists(n=200, most=5):
+    for lists in all_lists(n=sized(200, 600), most=5):
         agree(lists, WEIGHTS["additive"])
 
 

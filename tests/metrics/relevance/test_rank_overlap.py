@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from thorough import sized
 
 from equirank import DataError, Ranking, as_ranking_data
 from equirank.core.errors import EquirankWarning
@@ -11,7 +12,7 @@ from ..cases import make_batch, make_drawn, same
 
 @pytest.mark.parametrize("options", [{}, {"p": 0.5}, {"k": 2}, {"k": 30, "p": 0.8}], ids=str)
 def test_agrees_with_twin_on_scores(options):
-    batch = make_batch(120, seed=1, most=5)
+    batch = make_batch(sized(120, 250), seed=1, most=5)
     rng = np.random.default_rng(2)
     second = rng.integers(0, 3, size=len(batch.score)) / 2
     cases = [
@@ -39,7 +40,7 @@ def test_agrees_with_twin_on_scores(options):
 
 @pytest.mark.parametrize(("ours", "theirs"), [(1, 1), (3, 1), (2, 3)])
 def test_agrees_with_twin_on_positions_of_several_draws(ours, theirs):
-    drawn = make_drawn(60, ours + theirs, seed=4, most=4)
+    drawn = make_drawn(sized(60, 150), ours + theirs, seed=4, most=4)
     whole, data = drawn.ranking, drawn.ranking.data
 
     def part(columns):
