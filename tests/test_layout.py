@@ -132,11 +132,13 @@ def private_calls(path, tree, defined):
                 yield f"{name_of(path)}:{node.lineno} uses .{node.attr}"
 
 
+@pytest.mark.gate
 def test_modules_are_imported_by_name_in_two_files_only():
     late = {name_of(path) for path in FILES if list(names_modules(tree_of(path)))}
     assert late == LATE, f"import_module belongs in these files only: {sorted(LATE)}"
 
 
+@pytest.mark.gate
 def test_imports_never_climb():
     found = [
         each for path in FILES if name_of(path) not in LATE for each in climbs(path, tree_of(path))
@@ -144,6 +146,7 @@ def test_imports_never_climb():
     assert not found, advice("imports go down only, as CONTRIBUTING.md lists the packages", found)
 
 
+@pytest.mark.gate
 def test_no_package_uses_private_names_of_another():
     defined = defined_private()
     found = [each for path in FILES for each in private_uses(path, tree_of(path))]
@@ -197,6 +200,7 @@ REFUSED = re.compile(r"\b(doors?|rooms?|speaks|pulls?)\b", re.I)
 DOCS = sorted((PROJECT / "docs").glob("**/*.md"))
 
 
+@pytest.mark.gate
 def test_prose_uses_plain_words():
     found = [
         f"{path.name}: {m[0]}"
@@ -207,6 +211,7 @@ def test_prose_uses_plain_words():
     assert not found, advice("use plain words instead", found)
 
 
+@pytest.mark.gate
 def test_docstrings_begin_with_what_a_function_does():
     begin = re.compile(r"(Give|Gives|Say|Says|Tell|Tells|Let|Lets)\b")
     found = [

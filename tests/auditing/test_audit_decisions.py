@@ -62,6 +62,7 @@ def test_recorded_decisions_need_no_order(hired):
         audit(sensitive=SEX, selected=HIRED, metrics="RND@50", **QUICK)
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_the_result_can_be_stored_and_shown(hired, tmp_path):
     again = AuditResult.from_json(hired.to_json())

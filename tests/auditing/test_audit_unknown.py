@@ -174,6 +174,7 @@ def test_patterns_of_positions_are_those_of_the_known():
     np.testing.assert_allclose(whole["value"], alone["value"])
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_the_order_of_the_categories_has_no_part_in_it():
     data = mixed()

@@ -374,6 +374,7 @@ def test_changes_are_those_of_the_rows(options, monkeypatch):
     np.testing.assert_allclose((b["high"] - b["low"])[some], (a["high"] - a["low"])[some], rtol=0.4)
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_few_lists_that_moved_are_tested_by_shuffles(few, monkeypatch):
     data = made(lists=150)

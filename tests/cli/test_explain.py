@@ -64,6 +64,7 @@ def work(tmp_path_factory):
     return folder
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["boost", "trees", "balanced"])
 def test_the_contributions_add_up_to_the_difference(work, name):

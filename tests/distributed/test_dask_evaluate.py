@@ -217,6 +217,7 @@ def test_a_partition_but_not_the_whole_may_lack_a_column():
         dask_audit(parted(frame), sensitive="sex")
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_many_groups_are_refused_unless_allowed():
     frame = people()

@@ -245,6 +245,7 @@ def changed():
     return equirank.list_sums(FRAME, **COLUMNS, **MORE)
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_scores_and_changes_in_every_engine(tmp_path, changed, monkeypatch):
     assert changed.plan.median == np.median(FRAME["score"])

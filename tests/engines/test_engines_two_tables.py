@@ -186,6 +186,7 @@ def positioned(frame, k):
     return frame.assign(position=rank.where(rank <= k, 0)).drop(columns="score")
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize(("k", "other"), [(4, 6), pytest.param(100, 4, marks=pytest.mark.gate)])
 def test_a_ranking_cut_at_k_is_compared_with_the_first_k(tmp_path, monkeypatch, k, other):
@@ -294,6 +295,7 @@ def test_audits_of_sums_are_those_of_rows(old):
     assert len(sums.tables["comparison"]["value"])
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_few_lists_with_other_people_have_a_comparison_of_gaps():
     old, reason, _ = REFUSED["a person less"]

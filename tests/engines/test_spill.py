@@ -145,6 +145,7 @@ def test_partitions_of_long_texts_fit_the_memory(tmp_path, monkeypatch):
     assert max(blocks) * 2 * (log_sums.ROW_BYTES + 2 * WIDE) < 1.1 * LITTLE
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_partitions_of_two_logs_with_long_ids_fit_the_memory(tmp_path, monkeypatch):
     parts, _ = largest(monkeypatch)

@@ -221,6 +221,7 @@ def exact():
     return {"sex": sex, "score": score, "qid": [1] * 10 + [2] * 10}
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("limit", [1.0, pytest.param(2 / 3, marks=pytest.mark.gate)])
 def test_a_target_at_the_boundary_does_not_flicker_under_row_order(limit):
@@ -374,6 +375,7 @@ def test_what_is_wrong_with_a_target_is_told(text, words):
         found(people(0, [10, 10]), text)
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_groups_of_two_attributes_together():
     rng = np.random.default_rng(0)
@@ -552,6 +554,7 @@ def test_features_of_a_model_are_left_out_and_capped():
     "kind",
     ["LogisticRegression", "LGBMRanker", pytest.param("LGBMClassifier", marks=pytest.mark.gate)],
 )
+@pytest.mark.gate
 def test_features_of_other_models_and_of_texts_are_left_out(kind):
     pandas, lightgbm = pytest.importorskip("pandas"), pytest.importorskip("lightgbm")
     from sklearn.linear_model import LogisticRegression
@@ -596,6 +599,7 @@ def test_positions_without_scores_leave_quality_unknown():
     assert "unknown change of quality" in " ".join(result.sentences)
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_many_people_are_searched_in_some_lists_first(monkeypatch):
     from equirank.search import remedy_search

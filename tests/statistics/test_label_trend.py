@@ -78,6 +78,7 @@ def test_certain_labels_stay_in_every_draw():
     assert list(model._imputed) == [(3, 6)]  # draws are large, so only the last ones are kept
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["missing", pytest.param("flips", marks=pytest.mark.gate)])
 def test_intervals_of_one_list_cover_its_value(how):

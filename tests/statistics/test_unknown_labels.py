@@ -180,6 +180,7 @@ def selections(rng, n_lists, length=12):
     return lists, selected, labels, known
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("measure", ["mean", "ratio"])
 def test_intervals_cover_a_truth_on_the_edge(measure):

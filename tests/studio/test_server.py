@@ -153,6 +153,7 @@ def test_leaving_a_stream_ends_its_work(studio):
     assert state(studio)["file"]["rows"] == 40
 
 
+@pytest.mark.gate
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no signal that ends a process so")
 def test_a_killed_process_is_said_in_words(studio):
     with audit_under_way(studio, 100_001) as lines:

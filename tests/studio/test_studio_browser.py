@@ -711,6 +711,7 @@ def test_a_hostile_file_stays_text(browser, studio, tmp_path):
         assert page.locator("img").count() == 0
 
 
+@pytest.mark.gate
 def test_a_page_of_another_port_reaches_nothing(browser, studio):
     """Fetch, form, image, script and frame from a stranger's page change and show nothing."""
     target = f"http://{studio.host}"

@@ -203,6 +203,7 @@ def test_macros_are_not_data(workspace):
     assert macro.data.score.tolist() == plain.data.score.tolist()
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_a_line_of_fifty_megabytes_is_refused_in_words():
     raw = b"list,score,sex\n1,1,f\n1,2," + b"x" * (50 << 20) + b"\n"
@@ -210,6 +211,7 @@ def test_a_line_of_fifty_megabytes_is_refused_in_words():
         read_apart("line.csv", raw, Limits())
 
 
+@pytest.mark.gate
 def test_a_process_that_a_file_ends_is_said_in_words(capfd):
     """A reader that must have 500 GB ends its process; the studio goes on."""
     pytest.importorskip("uvicorn", reason="uvicorn is not installed")

@@ -48,6 +48,7 @@ class Upside(Metric):
         return Values(self.sign * worth)
 
 
+@pytest.mark.gate
 def test_one_row_per_metric_and_property(found):
     assert len(found) == len(SHOWN) * 9
     row = found["NDCG", "tokenisation"]

@@ -51,6 +51,7 @@ def test_alpha_one_is_plain_lambdamart(data, other):
     assert np.array_equal(plain.predict(other), fair.predict(other))
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["swap", "fair_first", "relevance_first"])
 def test_fairness_alone_comes_near_the_least_that_lists_allow(strategy):

@@ -41,6 +41,7 @@ def test_transitive_preferences_are_sorted_exactly(n, order, pivoting):
     np.testing.assert_array_equal(found.scores, values.argsort().argsort())
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_no_pair_is_asked_for_twice_and_all_is_counted():
     ask = Counter(np.random.default_rng(0).normal(size=300))
