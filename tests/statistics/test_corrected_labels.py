@@ -7,7 +7,7 @@ import pytest
 from scipy import stats as scipy_stats
 
 from equirank import DataError, LabelError
-from equirank.core.attribute import Attribute
+from equirank.core.attribute import Attribute, CheckedLabels
 from equirank.statistics import completion_bounds, corrected_estimate, label_breakdown
 from equirank.statistics import membership_sums as sums_module
 from equirank.statistics.corrected_labels import (
@@ -412,6 +412,21 @@ def unknown_model(rng, n_lists, length, probability=False):
     known = np.stack([share, 1.0 - share], axis=1) if probability else None
     attribute = Attribute(codes, ("a", "b"), probability=known)
     return label_model(attribute, offsets, position_bands(positions, offsets)), positions
+
+
+def test_verified_people_count_once_for_each_person_that_they_represent():
+    recorded, offsets = np.array([0, 0, 1, 1, -1, 0], dtype=np.int32), np.array([0, 3, 6])
+    truth = np.array([0, 1, 1, -1, 0, -1], dtype=np.int32)
+    checked = CheckedLabels(truth, np.array([0.5, 0.25, 0.5, 0.5, 0.25, 0.5]))
+    band = np.zeros(6, dtype=np.int64)
+    model = label_model(Attribute(recorded, ("a", "b"), checked=checked), offsets, band)
+    # by list and recorded label (unknown, a, b): people whose verified label is a, and b
+    assert model.cell_counts.tolist() == [[[0, 0], [2, 4], [0, 2]], [[4, 0], [0, 0], [0, 0]]]
+    drawn = np.array(model.imputed(200, 0))
+    assert (drawn[:, truth >= 0] == truth[truth >= 0]).all()
+    assert 0 < (drawn[:, 5] == 0).mean() < 0.7  # recorded a, of whom 2 of 6 are verified a
+    unchecked = label_model(Attribute(recorded, ("a", "b")), offsets, band)
+    assert unchecked.cell_counts.tolist() == [[[2, 1]], [[1, 1]]]
 
 
 @pytest.mark.parametrize("mixed", [None, 0.3])
