@@ -111,3 +111,60 @@ def test_guessing_of_many_columns(tmp_path):
     path.write_text(",".join(f"c{j}" for j in range(count)) + "\n" + (",".join(cells) + "\n") * 2)
     guess = guess_file(path)
     assert (len(guess.features), len(guess.left)) == (count * 2 // 3, count // 3)
+
+
+def of_columns(tmp_path, columns):
+    """The guess for 24 rows in 6 lists, given the cells of further columns."""
+    path = tmp_path / "d.csv"
+    columns = {"query_no": [at // 4 for at in range(24)], **columns}
+    rows = zip(*columns.values(), strict=True)
+    path.write_text("\n".join(",".join(map(str, row)) for row in [columns, *rows]) + "\n")
+    return guess_file(path)
+
+
+def test_a_score_and_a_position_are_known_by_words_in_their_names(tmp_path):
+    points, place = [f"{at * 7 % 24}.50" for at in range(24)], [at % 4 for at in range(24)]
+    guess = of_columns(tmp_path, {"total_points": points, "final_rank": place})
+    assert (guess.score, guess.position) == ("total_points", "final_rank")
+    assert guess.reasons["total_points"] == "its name suggests it"
+    assert guess.first["total_points"] == ("0.5", "7.5", "14.5")
+    assert guess.labels["final_rank"] == dict.fromkeys("0123", 6)
+    below = of_columns(tmp_path, {"final_rank": [at - 1 for at in place]})
+    assert (below.score, below.position) == (None, None)  # no position is below 0
+    two = of_columns(tmp_path, {"points": points, "user_rating": points[::-1]})
+    assert (two.score, two.unclear) == (None, ("points", "user_rating"))
+    assert two.reasons["points"] == "several columns could be the score"
+    named = of_columns(tmp_path, {"score": points, "final_rank": place})
+    assert (named.score, named.position) == ("score", None)
+    ranked = of_columns(tmp_path, {"position": place, "points": points})
+    assert (ranked.score, ranked.position, ranked.unclear) == (None, "position", ())
+
+
+def test_what_a_column_may_be_and_what_it_contains(tmp_path):
+    columns = {
+        "level": [at % 3 for at in range(24)],
+        "age": [20 + 2 * at for at in range(24)],
+        "years": [40 + at for at in range(24)],
+        "shop": [f"s{at // 4}" for at in range(24)],
+        "name": [f"n{at}" for at in range(24)],
+        "country": ["x"] * 24,
+        "empty": [""] * 24,
+        "note": [f"w{at * 5 % 7}" for at in range(24)],
+    }
+    guess = of_columns(tmp_path, columns)
+    assert guess.unclear == ("level", "age")
+    assert {name: guess.reasons[name] for name in columns} == {
+        "level": "whole numbers 0 to 2: could be the recorded relevance, or something else",
+        "age": "numbers 20 to 66: ages can be compared in bands",
+        "years": "24 different numbers",
+        "shop": "one value per list",
+        "name": "every value occurs once",
+        "country": "the same value everywhere",
+        "empty": "no value",
+        "note": "7 different texts",
+    }
+    assert guess.bands == {"age": (35, 50)}
+    assert of_columns(tmp_path, {"age": columns["years"]}).bands == {"age": (50, 55)}
+    assert (
+        of_columns(tmp_path, {"label": columns["level"], "level": columns["level"]}).unclear == ()
+    )
