@@ -307,6 +307,21 @@ def test_upper_bounds_hold_down():
     assert "The first 2 positions must hold at most 1 of m; they hold 1." in str(result.explain(1))
 
 
+def test_a_minimum_of_0_holds_nobody_down_and_a_maximum_of_0_does():
+    data = as_ranking_data(score=[3, 2, 1], sensitive_features=list("abc"))
+    least, most = np.array([[0, 0, 1]] * 3), np.array([[0, 1, 1], [1, 1, 1], [1, 1, 1]])
+    found = []
+    for tables in ((least, None), (None, most)):
+        bounds = TableBounds("", *tables, np.array([0]), np.array([3]))
+        order = np.array([2, 0, 1])
+        result = Reranking.from_order(data.ranking(), order, data.offsets, bounds=bounds)
+        assert result.holds
+        found.append(result.explain(0).facts["binding"])
+    lower, upper = found
+    assert lower == {"prefix": 1, "group": "c", "bound": "lower", "needed": 1, "count": 1}
+    assert upper == {"prefix": 1, "group": "a", "bound": "upper", "needed": 0, "count": 0}
+
+
 def test_a_reranking_without_a_past_says_so():
     data = as_ranking_data(score=SCORE, sensitive_features=GROUP)
     bare = Reranking.from_positions(data, [1, 2, 3, 4])

@@ -1,6 +1,7 @@
 """Estimates corrected for labels: slow twins, golden values, coverage, and refusals."""
 
 from math import inf, isnan, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -422,6 +423,10 @@ def test_verified_people_count_once_for_each_person_that_they_represent():
     model = label_model(Attribute(recorded, ("a", "b"), checked=checked), offsets, band)
     # by list and recorded label (unknown, a, b): people whose verified label is a, and b
     assert model.cell_counts.tolist() == [[[0, 0], [2, 4], [0, 2]], [[4, 0], [0, 0], [0, 0]]]
+    rng = SimpleNamespace(exponential=lambda size: np.array([1.0, 3.0]))  # the weights of lists
+    counts = np.array([[6, 0], [1, 2], [0, 1]])  # weights are taken to a mean of 1
+    shares = (counts + np.array([0.7, 0.3])) / (counts.sum(axis=1, keepdims=True) + 1)
+    np.testing.assert_allclose(model._cell_shares(None, rng), shares)
     drawn = np.array(model.imputed(200, 0))
     assert (drawn[:, truth >= 0] == truth[truth >= 0]).all()
     assert 0 < (drawn[:, 5] == 0).mean() < 0.7  # recorded a, of whom 2 of 6 are verified a
