@@ -474,10 +474,12 @@ def test_the_breakdown_of_a_threshold_is_where_the_ratio_reaches_it(kind):
     labels = hidden(rng, labels, 0.3)
     error = LabelError(FLIPS) if kind == "both" else None
     options = {"qid": lists, "position": values, "label_error": error}
-    ratio = corrected_estimate(selected, labels, "a", measure="ratio", n_boot=9, **options).value
+    whole = corrected_estimate(selected, labels, "a", measure="ratio", n_boot=60, **options)
+    ratio = whole.value
     for threshold in (ratio + 0.15, max(ratio - 0.15, 0.05)):
         found = label_breakdown(selected, labels, "a", threshold=threshold, n_boot=60, **options)
         assert found.value == pytest.approx(ratio, rel=1e-9)
+        assert (found.low, found.high) == pytest.approx((whole.low, whole.high), rel=1e-9)
         assert found.low < found.value < found.high
         assert 0 <= found.breakdown_interval <= found.breakdown
         model, column = given_model(selected, labels, lists, values, None, error, None)
