@@ -164,6 +164,10 @@ def test_what_a_column_may_be_and_what_it_contains(tmp_path):
         "note": "7 different texts",
     }
     assert guess.bands == {"age": (35, 50)}
+    together = "6 different values, rows of one value follow each other"
+    assert guess.reasons["query_no"] == together
+    mixed = of_columns(tmp_path, {"query_no": [at % 6 for at in range(24)]})
+    assert (mixed.query, mixed.reasons["query_no"]) == ("query_no", "6 different values")
     assert of_columns(tmp_path, {"age": columns["years"]}).bands == {"age": (50, 55)}
     assert (
         of_columns(tmp_path, {"label": columns["level"], "level": columns["level"]}).unclear == ()

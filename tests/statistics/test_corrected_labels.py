@@ -434,6 +434,20 @@ def test_verified_people_count_once_for_each_person_that_they_represent():
     assert unchecked.cell_counts.tolist() == [[[2, 1]], [[1, 1]]]
 
 
+@pytest.mark.parametrize("n_lists", [1, 60])
+def test_drawn_labels_have_the_share_behind_the_recorded_ones(n_lists):
+    rng = np.random.default_rng(2)
+    positions, labels, lists = drawn(rng, n_lists, 1200 // n_lists)
+    recorded = flipped(rng, labels)
+    error = LabelError(FLIPS)
+    model, _ = given_model(positions, recorded, lists, positions, None, error, None)
+    shares = (np.array(model.imputed(100, 0)) == 0).mean(axis=1)
+    a = (recorded == "a").mean()
+    assert shares.mean() == pytest.approx((a - FLIPS[1, 0]) / (FLIPS[0, 0] - FLIPS[1, 0]), abs=0.02)
+    assert shares.mean() < a - 0.05
+    assert 0.01 < shares.std() < 0.06
+
+
 @pytest.mark.parametrize("mixed", [None, 0.3])
 def test_sums_of_buckets_are_those_of_lists_with_one_weight_per_bucket(mixed):
     rng = np.random.default_rng(5)
