@@ -184,9 +184,10 @@ def test_who_is_lifted_is_told_the_bound():
     assert facts["binding"] == {
         "prefix": 4, "group": "f", "bound": "lower", "needed": 1, "count": 1
     }  # fmt: skip
-    assert facts["instead"]["row"] == 3
+    assert facts["score"] == 8.0
+    assert facts["instead"] == {"row": 3, "group": "m", "score": 13.0}
     assert facts["score_given_up"] == 13 - 8
-    assert facts["next_in_group"]["row"] == 9
+    assert facts["next_in_group"] == {"row": 9, "group": "f", "score": 7.0}
     # It enters the first 8 as long as it is among the first two of its group.
     assert facts["target_place"] == 8
     assert facts["lowest_score"] == 6.0
@@ -457,3 +458,5 @@ def test_an_explanation_about_people_uses_names_of_groups_and_the_scores_of_the_
         "With a score of at most 4 this person would have reached position 2.",
     )
     assert told.facts == result.explain(2).facts
+    told = result.explain(2, lower_first=True)
+    assert told.sentences[4] == "With a score of at most 4 it would have reached position 2."
