@@ -270,6 +270,7 @@ def test_closed_tests_keep_their_level(lists, size):
     assert abs(np.mean(gaps)) < 0.3
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_unknown_labels_are_judged_by_the_rows_in_memory(monkeypatch):
     data = made(unknown=0.15, shift=2.0, lists=60)

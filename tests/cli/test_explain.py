@@ -78,6 +78,7 @@ def test_the_contributions_add_up_to_the_difference(work, name):
     assert found["equirank"] == equirank.__version__
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_what_is_printed_and_drawn(work, tmp_path):
     out = tmp_path / "pair.svg"

@@ -111,6 +111,17 @@ def test_wrong_arguments(call, words):
         call()
 
 
+def test_arguments_are_checked_where_all_options_are_given():
+    given = inspect.signature(ndcg).parameters.values()
+    options = {p.name: p.default for p in given if p.default is not p.empty}
+    assert ndcg([1, 0], [2, 1], **options) == 1.0
+    assert ndcg(y_true=[1, 0], y_score=[2, 1]) == 1.0
+    with pytest.raises(TypeError, match=r"ndcg\(\) missing a required argument: 'y_score'"):
+        ndcg([1], **options)
+    with pytest.raises(TypeError, match=r"ndcg\(\) multiple values for argument 'y_true'"):
+        ndcg([1], [2], y_true=[1])
+
+
 def test_warnings_name_the_line_that_calls():
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")

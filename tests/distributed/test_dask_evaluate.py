@@ -79,6 +79,7 @@ def same(found, frame, metrics, **options):
     assert np.isfinite(table["low"]).all()
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["torn at the edges", "scattered", "one partition"])
 def test_evaluate_gives_the_numbers_of_the_whole(kind):

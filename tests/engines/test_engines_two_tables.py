@@ -116,6 +116,7 @@ def by_engine(new, old, folder):
         yield equirank.list_sums(frames[0], against=frames[1], **given)
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_every_engine_matches_people_by_list_and_id(tmp_path):
     new, old = tables(text=True)

@@ -459,6 +459,28 @@ def test_every_guess_has_its_reason(tmp_path):
     assert source.columns["query"] == ("qid", "named")
 
 
+@pytest.mark.parametrize(
+    ("text", "columns", "said"),
+    [
+        ("score\n1\n2\n", None, "comma (one column)"),
+        ("1\n2\n", ["score"], "comma (one column)"),
+        ("1;2\n3;4\n", ["score", "b"], "semicolon (guessed: it makes 2 cells)"),
+        ("1 2\n3 4\n", ["score", "b"], "space (guessed: it makes 2 cells)"),
+        ("1;2 3\n3;4 5\n", ["score", "b"], "semicolon (guessed: it makes 2 cells)"),
+        ("1;2,3\n4;5,6\n", ["a", "score"], "comma and semicolon both make 2 cells, as many as"),
+        ("1 2\n3 4\n", ["score"], "none makes 1 cells, as many as"),
+    ],
+)
+def test_a_delimiter_is_guessed_from_the_number_of_columns(tmp_path, text, columns, said):
+    path = write(tmp_path, text)
+    if "guessed" in said or "one column" in said:
+        data = read_csv(path, columns=columns, score="score", features=())
+        assert data.source.how["delimiter"] == said
+    else:
+        with pytest.raises(DataError, match=said):
+            read_csv(path, columns=columns, score="score", features=())
+
+
 def test_the_digest_is_that_of_the_bytes(tmp_path):
     import hashlib
 

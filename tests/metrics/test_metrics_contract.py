@@ -58,3 +58,12 @@ def test_object_and_function_bear_the_same_words():
     for name in KINDS:
         matching = [f for f in functions if f.replace("_", "") == name.lower()]
         assert len(matching) == 1, name
+
+
+def test_the_best_value_is_0_of_what_is_lower_better_and_1_of_a_share_or_ratio():
+    found = {name: kind().ideal for name, kind in KINDS.items()}
+    own = {"Skew": 0.0, "AverageRank": 1.0}  # a logarithm of a ratio, and a place
+    own |= dict.fromkeys(("ExposureByGroup", "GroupBenefit", "FAStarIRTest"), float("nan"))
+    wanted = {name: float(kind.direction == "higher") for name, kind in KINDS.items()} | own
+    assert found == pytest.approx(wanted, nan_ok=True)
+    assert equirank.metrics.Skew(extreme="max").ideal == 0.0

@@ -286,6 +286,7 @@ REPORTS |= {"train": "model/card.html"}
 @pytest.mark.parametrize(
     "command", ["audit", "compare", "train", pytest.param("rerank", marks=pytest.mark.gate)]
 )
+@pytest.mark.gate
 def test_equal_runs_in_two_folders_write_equal_bytes(tmp_path, command):
     found = []
     for name in ("one", "another place"):

@@ -14,6 +14,7 @@ def case(seed, n_groups, low=3, high=12):
     return rng.random(n) + 0.1, group
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [2, 3, 4])
 @pytest.mark.parametrize("constraint", ["parity", "treatment", "impact", None])

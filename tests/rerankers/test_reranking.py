@@ -184,9 +184,10 @@ def test_who_is_lifted_is_told_the_bound():
     assert facts["binding"] == {
         "prefix": 4, "group": "f", "bound": "lower", "needed": 1, "count": 1
     }  # fmt: skip
-    assert facts["instead"]["row"] == 3
+    assert facts["score"] == 8.0
+    assert facts["instead"] == {"row": 3, "group": "m", "score": 13.0}
     assert facts["score_given_up"] == 13 - 8
-    assert facts["next_in_group"]["row"] == 9
+    assert facts["next_in_group"] == {"row": 9, "group": "f", "score": 7.0}
     # It enters the first 8 as long as it is among the first two of its group.
     assert facts["target_place"] == 8
     assert facts["lowest_score"] == 6.0
@@ -305,6 +306,21 @@ def test_upper_bounds_hold_down():
     assert result.explain(1).facts["binding"] == binding
     assert result.explain(2).facts["binding"] == binding
     assert "The first 2 positions must hold at most 1 of m; they hold 1." in str(result.explain(1))
+
+
+def test_a_minimum_of_0_holds_nobody_down_and_a_maximum_of_0_does():
+    data = as_ranking_data(score=[3, 2, 1], sensitive_features=list("abc"))
+    least, most = np.array([[0, 0, 1]] * 3), np.array([[0, 1, 1], [1, 1, 1], [1, 1, 1]])
+    found = []
+    for tables in ((least, None), (None, most)):
+        bounds = TableBounds("", *tables, np.array([0]), np.array([3]))
+        order = np.array([2, 0, 1])
+        result = Reranking.from_order(data.ranking(), order, data.offsets, bounds=bounds)
+        assert result.holds
+        found.append(result.explain(0).facts["binding"])
+    lower, upper = found
+    assert lower == {"prefix": 1, "group": "c", "bound": "lower", "needed": 1, "count": 1}
+    assert upper == {"prefix": 1, "group": "a", "bound": "upper", "needed": 0, "count": 0}
 
 
 def test_a_reranking_without_a_past_says_so():
@@ -442,3 +458,5 @@ def test_an_explanation_about_people_uses_names_of_groups_and_the_scores_of_the_
         "With a score of at most 4 this person would have reached position 2.",
     )
     assert told.facts == result.explain(2).facts
+    told = result.explain(2, lower_first=True)
+    assert told.sentences[4] == "With a score of at most 4 it would have reached position 2."

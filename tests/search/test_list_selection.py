@@ -153,6 +153,7 @@ def coarse(seed, n, levels):
     return score, female, as_ranking_data(score=score, sensitive_features=groups)
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("target", ["exposure >= 0.9", "selected at 4 >= 0.8"])

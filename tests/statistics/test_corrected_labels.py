@@ -1,13 +1,14 @@
 """Estimates corrected for labels: slow twins, golden values, coverage, and refusals."""
 
 from math import inf, isnan, sqrt
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import stats as scipy_stats
 
 from equirank import DataError, LabelError
-from equirank.core.attribute import Attribute
+from equirank.core.attribute import Attribute, CheckedLabels
 from equirank.statistics import completion_bounds, corrected_estimate, label_breakdown
 from equirank.statistics import membership_sums as sums_module
 from equirank.statistics.corrected_labels import (
@@ -415,6 +416,39 @@ def unknown_model(rng, n_lists, length, probability=False):
     return label_model(attribute, offsets, position_bands(positions, offsets)), positions
 
 
+def test_verified_people_count_once_for_each_person_that_they_represent():
+    recorded, offsets = np.array([0, 0, 1, 1, -1, 0], dtype=np.int32), np.array([0, 3, 6])
+    truth = np.array([0, 1, 1, -1, 0, -1], dtype=np.int32)
+    checked = CheckedLabels(truth, np.array([0.5, 0.25, 0.5, 0.5, 0.25, 0.5]))
+    band = np.zeros(6, dtype=np.int64)
+    model = label_model(Attribute(recorded, ("a", "b"), checked=checked), offsets, band)
+    # by list and recorded label (unknown, a, b): people whose verified label is a, and b
+    assert model.cell_counts.tolist() == [[[0, 0], [2, 4], [0, 2]], [[4, 0], [0, 0], [0, 0]]]
+    rng = SimpleNamespace(exponential=lambda size: np.array([1.0, 3.0]))  # the weights of lists
+    counts = np.array([[6, 0], [1, 2], [0, 1]])  # weights are taken to a mean of 1
+    shares = (counts + np.array([0.7, 0.3])) / (counts.sum(axis=1, keepdims=True) + 1)
+    np.testing.assert_allclose(model._cell_shares(None, rng), shares)
+    drawn = np.array(model.imputed(200, 0))
+    assert (drawn[:, truth >= 0] == truth[truth >= 0]).all()
+    assert 0 < (drawn[:, 5] == 0).mean() < 0.7  # recorded a, of whom 2 of 6 are verified a
+    unchecked = label_model(Attribute(recorded, ("a", "b")), offsets, band)
+    assert unchecked.cell_counts.tolist() == [[[2, 1]], [[1, 1]]]
+
+
+@pytest.mark.parametrize("n_lists", [1, 60])
+def test_drawn_labels_have_the_share_behind_the_recorded_ones(n_lists):
+    rng = np.random.default_rng(2)
+    positions, labels, lists = drawn(rng, n_lists, 1200 // n_lists)
+    recorded = flipped(rng, labels)
+    error = LabelError(FLIPS)
+    model, _ = given_model(positions, recorded, lists, positions, None, error, None)
+    shares = (np.array(model.imputed(100, 0)) == 0).mean(axis=1)
+    a = (recorded == "a").mean()
+    assert shares.mean() == pytest.approx((a - FLIPS[1, 0]) / (FLIPS[0, 0] - FLIPS[1, 0]), abs=0.02)
+    assert shares.mean() < a - 0.05
+    assert 0.01 < shares.std() < 0.06
+
+
 @pytest.mark.parametrize("mixed", [None, 0.3])
 def test_sums_of_buckets_are_those_of_lists_with_one_weight_per_bucket(mixed):
     rng = np.random.default_rng(5)
@@ -456,10 +490,12 @@ def test_the_breakdown_of_a_threshold_is_where_the_ratio_reaches_it(kind):
     labels = hidden(rng, labels, 0.3)
     error = LabelError(FLIPS) if kind == "both" else None
     options = {"qid": lists, "position": values, "label_error": error}
-    ratio = corrected_estimate(selected, labels, "a", measure="ratio", n_boot=9, **options).value
+    whole = corrected_estimate(selected, labels, "a", measure="ratio", n_boot=60, **options)
+    ratio = whole.value
     for threshold in (ratio + 0.15, max(ratio - 0.15, 0.05)):
         found = label_breakdown(selected, labels, "a", threshold=threshold, n_boot=60, **options)
         assert found.value == pytest.approx(ratio, rel=1e-9)
+        assert (found.low, found.high) == pytest.approx((whole.low, whole.high), rel=1e-9)
         assert found.low < found.value < found.high
         assert 0 <= found.breakdown_interval <= found.breakdown
         model, column = given_model(selected, labels, lists, values, None, error, None)

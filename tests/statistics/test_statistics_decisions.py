@@ -287,6 +287,7 @@ def test_intervals_of_small_cells_contain_the_truth(n1, p1, n2, p2):
         ([20] * 3, [20] * 3, [0.1, 0.5, 0.95]),
     ],
 )
+@pytest.mark.gate
 def test_intervals_over_small_lists_contain_the_truth(n1, n2, rates, ratio):
     rng, rates, hits = np.random.default_rng(1), np.array(rates), 0
     for _ in range(200):

@@ -193,6 +193,7 @@ PRINTED = """() => {
 }"""
 
 
+@pytest.mark.gate
 def test_nothing_moves_for_people_who_ask_for_that(walked):
     page = walked.page
     moving = """() => [...document.querySelectorAll("*")].filter((one) => {

@@ -218,6 +218,7 @@ def test_what_a_job_is_given_is_taken_or_refused(watch):
             watch.sent(f"{path} {key} {value[:40]}", "POST", f"/api/{path}", body)
 
 
+@pytest.mark.gate
 def test_many_draws_are_refused_before_they_are_drawn(watch):
     remedy = {"method": "EpsilonGreedy", "k": 4, "n_draws": 10_000_000}
     body = {"revision": watch.state["revision"], "seq": 1, "person": "p1", "points": 2}

@@ -72,6 +72,7 @@ def test_one_row_per_metric_and_property(found):
         (CROSSED, "gerrymandering"),
     ],
 )
+@pytest.mark.gate
 def test_every_check_sees_what_it_was_made_for(found, check, made_for):
     assert made_for in sees(found, check)
     assert found[check, made_for]["effect"] > 1

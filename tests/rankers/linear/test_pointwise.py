@@ -124,6 +124,7 @@ def test_classes_of_the_user_must_be_named(tmp_path):
         load(tmp_path / "model", classes=[OwnRidge])
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", [DecisionTreeRegressor, HistGradientBoostingRegressor])
 @pytest.mark.parametrize("fault", ["child", "circle", "feature"])
