@@ -68,6 +68,7 @@ def test_renamed_groups():
     same(claims_of(columns), claims_of(renamed), names, exact=("i",))
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.gate) for n in (1, 2))])
 def test_reordered_rows_and_renumbered_lists(seed):

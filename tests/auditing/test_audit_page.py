@@ -260,6 +260,7 @@ def test_very_long_names_do_not_swallow_sentences(hostile, hostile_text):
     assert 'x…" (sex) rank on average 7 positions lower than everyone else' in words
 
 
+@pytest.mark.gate
 def test_a_warning_is_shown_once_and_sentences_beyond_five_are_folded(result):
     loud = next(note["text"] for note in result.notes if note["kind"] == "warning")
     bare = sample_audit({"sex": ["f", "m"]}, n_queries=2, against=False)

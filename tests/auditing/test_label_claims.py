@@ -191,6 +191,7 @@ def test_all_unknown_and_a_group_that_is_never_known():
     assert not empty.findings
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_a_reference_and_crossed_attributes():
     rng, given, labels = people(lists=40)
@@ -269,6 +270,7 @@ def test_gates_on_metrics_use_drawn_labels(results):
     assert open_.fails(f"raw: {name} > 0.01")
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_pages_show_the_three_answers(results, tmp_path):
     path = tmp_path / "report.html"
@@ -386,6 +388,7 @@ def test_changes_between_files_are_corrected_file_by_file():
     assert found["position"].status == "finding"
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_changes_between_files_hold_unless_or_are_left_open():
     found = changes_of(two_files(0.15, effect=1.2))

@@ -155,6 +155,7 @@ def test_people_of_other_lists_are_counted_by_their_ids():
     assert "and with 3 people (4 rows) in 2 other lists" in texts(both, "scope")[0]
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_of_very_many_groups_rnd_is_left_out():
     groups = [f"g{i % 51}" for i in range(510)]

@@ -179,6 +179,7 @@ def test_lists_are_listed_by_inequality(few):
     assert rows[0]["ExposureGap"] > 0
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_rare_groups_are_tested_by_shuffles(few, monkeypatch):
     data = made(rare=True, lists=120)
@@ -226,6 +227,7 @@ def test_days_are_merged_also_with_a_new_group(few, tmp_path):
     assert result.facts["n_queries"] == 160
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_options_that_sums_do_not_have(few):
     data = made()

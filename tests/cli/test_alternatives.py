@@ -134,6 +134,7 @@ def test_the_file_of_init_is_searched(tmp_path, monkeypatch):
     assert found["chosen"] is not None
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_other_commands_do_not_use_a_search(folder):
     text = CONFIG + "path = { estimator__n_estimators = [2] }\n"

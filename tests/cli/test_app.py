@@ -199,6 +199,7 @@ def test_a_closed_stream_changes_no_exit_code(line, command):
     assert len(printed) == 2  # nothing, or all
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a shell")
 @pytest.mark.parametrize("command", each_command(*COMMANDS, "--help"))

@@ -409,6 +409,7 @@ def test_an_interrupt_in_a_callback_from_c_is_raised_after_it(capfd, interruptib
     assert sys.unraisablehook is before
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("freed", ["while the command runs", "after its last line"])

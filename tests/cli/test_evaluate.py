@@ -457,6 +457,7 @@ def test_on_a_terminal_the_table_is_drawn(tmp_path):
     assert "\\x1b[2J" in shown
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_piped_output_has_no_colours(people):
     done = subprocess.run(

@@ -248,6 +248,7 @@ def test_positions_alone_will_do(tmp_path):
     assert np.all([row["new_position"] == str(at + 1) for at, row in enumerate(rows_of(out))])
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_the_report_compares_before_and_after(tmp_path):
     pytest.importorskip("altair")

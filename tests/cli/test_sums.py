@@ -102,6 +102,7 @@ def test_a_csv_file_is_summed_too(days):
     assert claims(days / "a.json") == claims(days / "b.json")
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_scores_and_a_second_score_of_rows_logs_and_sums(days):
     for day in (0, 1):
@@ -292,6 +293,7 @@ def test_large_parquet_files_are_logs(days, monkeypatch):
     assert run("audit", "day0.parquet", *PEOPLE, "--n-boot", 0).exit_code == 0
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_two_periods_are_compared(days):
     assert run("sums", "day0.parquet", "--out", "day0.sums", *PEOPLE).exit_code == 0

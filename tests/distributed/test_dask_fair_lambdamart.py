@@ -103,6 +103,7 @@ def test_the_model_is_that_of_one_machine_on_the_same_edges(client, tmp_path, ki
     assert ranker.notes_[1].startswith(f"{len(client.nthreads())} workers held")
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_many_bins(client, tmp_path):
     frame = people(n_queries=150)
@@ -111,6 +112,7 @@ def test_many_bins(client, tmp_path):
     assert max(map(len, ranker.bin_edges_)) > 240
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_edges_of_a_sample(client, tmp_path):
     frame = people()
@@ -122,6 +124,7 @@ def test_edges_of_a_sample(client, tmp_path):
     assert whole.notes_[1] == ranker.notes_[1]
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_costs_weights_and_crossed_groups(client, tmp_path):
     frame = people()

@@ -166,6 +166,7 @@ def test_scattered_rows_are_spilled(tmp_path, text, monkeypatch):
     assert len(found.sources) == 2
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["large_string", "string_view", "dictionary"])
 def test_texts_of_every_type(tmp_path, kind):
@@ -282,6 +283,7 @@ def costly(frame):
     return frame.assign(cost=1.0 + frame["old"].abs(), y=frame["y"] + 3 * last)
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_what_metrics_read_in_every_engine(tmp_path, monkeypatch):
     wanted = equirank.list_sums(costly(FRAME), **COLUMNS, **EVALUATED)

@@ -165,6 +165,7 @@ def test_other_people_have_no_changes_but_their_gaps_are_compared(tmp_path, kind
     assert found.sums["changes"][:, 0, 2].sum() > 30
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_lists_of_one_table_are_counted_by_every_engine(tmp_path):
     new, old = without(NEW, [1, 2]), without(OLD, [5])
@@ -220,6 +221,7 @@ def test_the_cut_is_that_of_the_longest_list():
     assert other.cut is None
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_days_add_up_and_are_stored(tmp_path):
     given = COLUMNS | WAYS

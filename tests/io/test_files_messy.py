@@ -414,6 +414,7 @@ def with_cell(name):
     return packed.getvalue()
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_a_mark_in_a_late_row_is_read_as_before(tmp_path):
     pytest.importorskip("python_calamine")

@@ -21,6 +21,7 @@ def test_better_and_worse_have_their_words(kind):
     assert values[0]["measure"] == "leakage (lower is better)"
 
 
+@pytest.mark.gate
 def test_it_can_be_drawn():
     import vl_convert
 

@@ -162,6 +162,7 @@ def test_undefined_numbers_are_null():
     assert rows[0]["position_difference"] is None
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_only_the_largest_of_many_groups_are_drawn():
     names = [f"group {i}" for i in range(MOST_GROUPS + 6)]

@@ -33,6 +33,7 @@ def test_a_constant_leaks_nothing(model, share):
     assert representation_leakage(np.ones((200, 3)), groups, model=model) == 0.0
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_more_noise_leaks_less():
     rng = np.random.default_rng(0)

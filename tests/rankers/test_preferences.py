@@ -50,6 +50,7 @@ def test_rows_without_grades():
 LISTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, max_size=15)
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @given(LISTS)
 def test_pairs_from_grades_against_plain_loops(rows):

@@ -98,6 +98,7 @@ def test_a_permutation_whatever_the_group_sizes(kind, pool, data):
             assert mine.tolist() == best[: len(mine)]
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @settings(max_examples=60)
 @given(pools())

@@ -59,6 +59,7 @@ def test_the_chance_to_be_selected_is_that_of_a_decision():
     )
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[12, 14, 9], [10] * 22])
 def test_equal_quotas_are_a_top_k(sizes):

@@ -190,6 +190,7 @@ def slow_score(ratio, counts, correction=True):
     return distance / sqrt(spread) if spread > 1e-15 else distance * inf if distance else 0.0
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @settings(max_examples=25)
 @given(counts=lists_of(1, 12, (1, 4)), level=st.sampled_from([0.8, 0.95]))
@@ -297,6 +298,7 @@ def test_intervals_over_small_lists_contain_the_truth(n1, n2, rates, ratio):
     assert hits >= 0.93 * 200
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @settings(max_examples=40)
 @given(counts=lists_of())

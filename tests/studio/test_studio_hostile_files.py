@@ -233,6 +233,7 @@ def test_a_process_that_a_file_ends_is_said_in_words(capfd):
     capfd.readouterr()  # the reader's own last words
 
 
+@pytest.mark.gate
 def test_a_file_of_the_command_is_read_in_a_process_of_its_own(capfd):
     with pytest.raises(StudioError, match="could not be read"):
         read_apart("far.xlsx", repacked(far_cell), LIMITS)

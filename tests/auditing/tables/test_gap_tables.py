@@ -65,6 +65,7 @@ def test_further_metrics_are_measured_for_every_attribute():
     assert "NDCG@3" in result.tables["metrics"]["metric"]
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_without_relevance_only_places_and_exposure(one_list):
     shorts = set(one_list.tables["gaps"]["metric"])
@@ -155,6 +156,7 @@ def test_without_resampling_nothing_is_drawn(monkeypatch):
         assert np.isnan(table[column]).all()
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_differences_are_those_of_versus(changed):
     data, other, result = changed

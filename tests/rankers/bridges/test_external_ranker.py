@@ -386,6 +386,7 @@ def test_saved_models_score_the_same_without_pickle(library, tmp_path):
         load(tmp_path / "model")
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_pipelines_and_fitted_models_are_saved(library, tmp_path):
