@@ -183,6 +183,7 @@ def test_counts_add_up_over_runs(tmp_path, capsys):
     assert Counts("readers").faults == 0
 
 
+@pytest.mark.gate
 @pytest.mark.slow
 def test_a_worker_that_dies_or_hangs_is_a_fault_and_the_run_goes_on(tmp_path, capfd):
     found, summary = tmp_path / "cases", tmp_path / "summary.json"
@@ -196,7 +197,7 @@ def test_a_worker_that_dies_or_hangs_is_a_fault_and_the_run_goes_on(tmp_path, ca
         "--seed",
         "0",
         "--limit",
-        "10",
+        "4",
     ]
     assert main([*options, "--cases", str(found), "--summary", str(summary)]) == 1
     kinds = {json.loads(path.read_text())["fault"]["kind"] for path in found.iterdir()}

@@ -70,6 +70,7 @@ def file(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [str, lambda path: path])
 def test_a_file_gives_the_same(kind, file):
     named = {"sensitive": ["sex", "age"], "relevance": "relevance"}

@@ -145,6 +145,7 @@ def test_gates_that_need_no_test_are_judged(gate):
     assert of_rows(lists()).failures(gate) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gate", GATES)
 def test_the_command_exits_with_2_where_a_gate_needs_a_test(gate, tmp_path):
     path = tmp_path / "people.csv"

@@ -119,6 +119,7 @@ def test_numbers_of_the_first_sentences(result):
         assert not unexplained(text, candidates), statement
 
 
+@pytest.mark.slow
 def test_a_changed_digit_is_noticed(result):
     """The parser refuses a sentence in which one number is another."""
     noticed = 0

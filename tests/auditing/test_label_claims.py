@@ -59,6 +59,7 @@ def test_three_verdicts_by_the_share_of_unknown_labels(results):
     assert "The estimate" not in sentence[0.6]  # bounds only
 
 
+@pytest.mark.slow
 def test_claims_carry_their_answer_and_survive_json(results):
     for result in results.values():
         again = AuditResult.from_json(result.to_json())

@@ -156,6 +156,7 @@ def test_values_are_those_of_the_rows(kind, options, monkeypatch):
     assert AuditResult.from_json(sums.to_json()) == sums
 
 
+@pytest.mark.slow
 def test_sums_with_every_row_are_audited_as_rows():
     data = made(lists=30)
     sums = sum_data(data)

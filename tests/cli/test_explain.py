@@ -100,6 +100,7 @@ def test_what_is_printed_and_drawn(work, tmp_path):
         ("p0", "p0", "two different rows"),
     ],
 )
+@pytest.mark.slow
 def test_bad_items_are_named(work, a, b, said):
     result = run("explain", work / "boost", work / "people.csv", "--a", a, "--b", b)
     assert result.exit_code == 2

@@ -142,6 +142,7 @@ def test_json_is_the_file_of_metrics(work, tmp_path):
     assert json.loads(said) == json.loads((tmp_path / "m" / "metrics.json").read_text())
 
 
+@pytest.mark.slow
 def test_compare_measures_the_same(work):
     said = json.loads(done("compare", work / "c.toml", "--n-jobs", 1, "--json"))
     metrics = json.loads((work / "boost" / "metrics.json").read_text())

@@ -58,6 +58,7 @@ def test_everything_is_there(text):
         assert f'data-csv="{table}"' in words
 
 
+@pytest.mark.slow
 def test_names_are_text(text):
     assert "<script>window" not in text
     assert "&lt;script&gt;window.hacked = 1&lt;/script&gt;" in text
@@ -96,6 +97,7 @@ def test_sentences(result):
     assert "corrected resampled t-test" in render(one)
 
 
+@pytest.mark.slow
 @needs_chromium
 def test_in_a_browser(browser, result, tmp_path):
     result.to_html(tmp_path / "report.html")

@@ -101,6 +101,7 @@ def test_a_file_that_was_changed_cut_or_lost_is_named(folder, name):
     assert ListSums.load(folder).n_rows == 24
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_of_other_sums_is_refused(folder, tmp_path, name):
     made(1).save(tmp_path / "other.sums")

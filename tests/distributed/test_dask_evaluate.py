@@ -123,6 +123,7 @@ def test_many_queries_have_the_numbers_of_the_whole(monkeypatch, split):
         found.per_query("NDCG@10")
 
 
+@pytest.mark.slow
 def test_a_folder_of_parquet_files(tmp_path):
     frame = people()
     for at, rows in enumerate(np.array_split(np.arange(len(frame)), 4)):

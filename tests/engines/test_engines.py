@@ -122,6 +122,7 @@ def test_audits_of_sums_do_not_depend_on_the_order_of_rows(wanted):
     assert equirank.audit_sums(shuffled, **few) == equirank.audit_sums(wanted, **few)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("frame", [SORTED, SORTED[::-1]], ids=["rising", "falling"])
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_a_stream_of_sorted_files(tmp_path, wanted, frame, n_jobs, monkeypatch):

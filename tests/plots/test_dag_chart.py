@@ -62,6 +62,7 @@ def test_words_cover_no_node(effects):
             assert far, (label, node)
 
 
+@pytest.mark.slow
 def test_it_can_be_drawn(effects):
     import vl_convert
 

@@ -27,6 +27,7 @@ def test_each_ending_gives_its_format_and_nothing_else(chart, tmp_path, ending):
     assert file.read_bytes().lstrip().startswith(FIRST_BYTES[ending])
 
 
+@pytest.mark.slow
 def test_json_is_the_specification_and_html_needs_no_network(chart, tmp_path):
     save_chart(chart, tmp_path / "a.json")
     assert json.loads((tmp_path / "a.json").read_text())["title"]["text"] == "y against x"

@@ -21,6 +21,7 @@ def sample(n_groups):
     return sample_audit({"school": list("abcdefgh"[:n_groups])}, n_queries=2, against=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_groups", "together"), [(2, True), (3, True), (4, False)])
 def test_three_groups_are_overlaid_and_four_are_not(n_groups, together):
     for chart in (prefix_shares, score_distributions):
@@ -34,6 +35,7 @@ def test_three_groups_are_overlaid_and_four_are_not(n_groups, together):
     assert len({str(each) for each in dashes}) == n_groups
 
 
+@pytest.mark.slow
 def test_the_band_is_that_of_the_group_in_focus_or_of_each_group():
     for n_groups, banded in ((3, {"a"}), (4, set("abcd"))):
         spec = prefix_shares(sample(n_groups)).to_dict()

@@ -74,6 +74,7 @@ def test_equal_quotas_are_a_top_k(sizes):
     assert ("Cutoff", "the number selected from each list is given") in quota.not_tried
 
 
+@pytest.mark.slow
 def test_values_are_those_of_an_audit_of_the_same_decision():
     columns = people(2, [14, 9, 17, 12, 11, 8], quotas=[4, 1, 6, 2, 3, 3])
     columns["score"] = columns["score"] - 3 * (columns["sex"] == "f")

@@ -45,6 +45,7 @@ def test_a_promised_setting_passes_its_test_on_the_calibration_part(found, name)
     assert betting_p(losses[order], 0.58, 0.1) < 0.2  # 0.1 in the order of the promise
 
 
+@pytest.mark.slow
 def test_promises_are_in_the_sentences_the_table_and_the_json(found):
     first = found.best("aware")
     assert first.promise.sentence in found.sentences

@@ -50,6 +50,7 @@ def test_every_route_is_in_the_lists_above(studio):
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("method", "path"), OPEN + KEYLESS + KEYED)
 def test_a_foreign_host_is_refused_on_every_route(studio, method, path):
     for host in HOSTS.replace("PORT", str(studio.port)).split():

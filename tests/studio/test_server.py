@@ -18,6 +18,7 @@ from equirank.studio.regions import visible
 
 pytest.importorskip("starlette", reason="starlette is not installed")
 pytest.importorskip("uvicorn", reason="uvicorn is not installed")
+pytestmark = pytest.mark.slow
 
 PLAIN = "list,score,sex,id\n" + "\n".join(
     f"{i // 10},{100 - i},{'fm'[i % 2]},p{i}" for i in range(40)

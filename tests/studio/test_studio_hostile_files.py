@@ -168,6 +168,7 @@ def workspace():
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
 def test_a_file_is_refused_in_words_and_nothing_is_loaded(workspace, name):
     given, words = REFUSED[name]
@@ -183,6 +184,7 @@ def test_a_file_is_refused_in_words_and_nothing_is_loaded(workspace, name):
     assert workspace.state() == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", READ)
 def test_a_file_is_read_and_used_or_refused_in_words(workspace, name):
     state = workspace.accept(read_file(name, content_of(READ[name]), LIMITS))

@@ -376,6 +376,7 @@ def test_one_list_against_one_list_has_no_interval():
     assert answer["summaries"]
 
 
+@pytest.mark.slow
 def test_examples_are_ready_to_audit():
     for example in examples():
         workspace = Workspace()

@@ -227,6 +227,7 @@ def test_only_the_named_vectors_are_written(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["recall.json"]
 
 
+@pytest.mark.slow
 def test_vectors_stand_at_the_top_too():
     assert (ROOT / "vectors").resolve() == FOLDER
     assert (ROOT / "vectors").is_symlink()

@@ -91,6 +91,7 @@ def test_detectable_gap_by_hand():
     assert np.isnan(detectable_gap(told("lower", [np.nan], replicates), 0.95, 2))
 
 
+@pytest.mark.slow
 def test_worst_first_with_the_values_of_evaluate(hiring):
     rows = [row for row in hiring.tables["queries"] if row["attribute"] == "sex"]
     size = [abs(row["position_difference"]) / row["size"] for row in rows]

@@ -186,6 +186,7 @@ def test_pairs_are_those_of_the_matrix(hiring):
     assert {row["kind"] for row in ours} == {"intra", "pair", "inter"}
 
 
+@pytest.mark.slow
 def test_nothing_without_relevance(one_list):
     assert len(one_list.tables["exposure_merit"]) == 0
     assert len(one_list.tables["pairwise"]) == 0

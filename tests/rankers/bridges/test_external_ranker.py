@@ -406,6 +406,7 @@ def test_pipelines_and_fitted_models_are_saved(library, tmp_path):
         assert np.array_equal(back.fit(X).predict(NEW), model.predict(NEW))
 
 
+@pytest.mark.slow
 def test_scikit_models_are_saved_with_skops(tmp_path):
     pytest.importorskip("skops")
     for name, model in {"ridge": Ridge(), "pipe": make_pipeline(StandardScaler(), Ridge())}.items():
