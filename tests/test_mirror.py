@@ -268,6 +268,7 @@ def test_the_table_of_modules_is_needed_and_right(mirror):
     assert not faults, faults
 
 
+@pytest.mark.slow
 def test_every_metric_estimator_and_command_has_a_test_of_its_own(mirror):
     faults = "\n".join(mirror.unproven())
     assert not faults, faults

@@ -8,6 +8,8 @@ import pytest
 from equirank import AuditResult, DataError, FormatError, audit
 from equirank.core.table import Table, table_from_json, table_to_json
 
+pytestmark = pytest.mark.slow
+
 TABLES = [
     *(
         "claims",

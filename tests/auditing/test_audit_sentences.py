@@ -11,6 +11,8 @@ from equirank import AuditResult, DataError, Ranking, as_ranking_data, audit
 from equirank.reports.claims import MOST_NAMED, Claim, Statement, effect_size, lead_statements
 from equirank.reports.number_words import plain_column
 
+pytestmark = pytest.mark.slow
+
 NUMBER = re.compile(
     r"(?P<just>just (?:under|over) )?(?P<sign>-?)(?P<digits>\d[\d,]*(?:\.\d+)?)(?P<unit>%?)"
 )

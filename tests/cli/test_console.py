@@ -101,6 +101,7 @@ def links(path):
     hard.unlink()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "output", "source"), PAIRS)
 def test_an_output_is_never_an_input(tmp_path, name, output, source):
     mark, place = written(name, output), tmp_path / "place"

@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 import equirank
 from equirank.cli.app import app
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """
 metrics = ["NDCG@10"]
 [data]

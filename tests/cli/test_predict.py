@@ -13,6 +13,8 @@ from equirank.recipes.config import read_config
 
 from .test_train import CONFIG, HEADER, done, fails, people, rows_of, run, work, write
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["work"]  # the fixture, for this file
 
 

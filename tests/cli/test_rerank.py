@@ -18,6 +18,8 @@ from equirank.datasets import hiring_path
 from equirank.io import read_csv
 from equirank.rerankers import DetGreedy, FAStarIR
 
+pytestmark = pytest.mark.slow
+
 HIRING = ["--query", "vacancy", "--sensitive", "sex"]
 SEX_LISTS = ["--query", "list", "--sensitive", "sex", "--protected", "f"]
 TEXT = """query,id,sex,score,relevance

@@ -22,6 +22,8 @@ from equirank.recipes.config import read_config
 from equirank.recipes.config_objects import ConfigError
 from equirank.rerankers import Reranked
 
+pytestmark = pytest.mark.slow
+
 CONFIG = """
 metrics = ["NDCG@10", "ExposureGap"]
 [data]

@@ -612,6 +612,7 @@ def test_a_packed_file_that_unpacks_to_far_more_is_refused(write, monkeypatch):
         'score\n1\n""\n2\n',
     ],
 )
+@pytest.mark.slow
 def test_blocks_are_read_as_record_by_record(tmp_path, monkeypatch, text, size):
     path = tmp_path / "people.csv"
     path.write_bytes(text.encode())

@@ -16,6 +16,8 @@ from equirank.kernels import compiled
 from equirank.kernels.compiled import DiskCache
 from equirank.kernels.counted_random import key_of, uniform
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import sys
 from equirank.io import read_letor

@@ -8,6 +8,8 @@ from equirank import DataError, MissingExtraError
 from equirank.core import environment as extras
 from equirank.plots import save_chart, tradeoff
 
+pytestmark = pytest.mark.slow
+
 FIRST_BYTES = {
     "png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF", "html": b"<!DOCTYPE", "json": b"{",
 }  # fmt: skip

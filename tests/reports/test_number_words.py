@@ -77,6 +77,7 @@ def test_every_text_is_on_the_side_of_its_value(case):
         agrees(words.number(value, digits, thresholds=gates), value, limits)
 
 
+@pytest.mark.slow
 @given(near_thresholds())
 def test_no_decimal_is_needless(case):
     value, gates = case

@@ -12,6 +12,8 @@ from equirank.metrics import NDCG
 from equirank.rerankers import DetGreedy
 from equirank.search.targets import read_target
 
+pytestmark = pytest.mark.slow
+
 SELECTED = "sex=f selected at 3 >= 0.8"
 
 

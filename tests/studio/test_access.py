@@ -12,6 +12,8 @@ from running_studio import running_studio
 
 from equirank.studio.access import MOST_TABS, Access
 
+pytestmark = pytest.mark.slow
+
 OPEN = [("GET", "/"), ("GET", "/assets/main.js"), ("GET", "/report/none")]
 KEYLESS = [("POST", "/api/enter")]
 NAMES = """example recipe undo redo audit compare remedies uncertainty try path explain report

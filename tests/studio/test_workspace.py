@@ -15,6 +15,8 @@ from equirank.studio.history import AnswerCache, History
 from equirank.studio.regions import Regions
 from equirank.studio.workspace import Workspace, examples, read_upload, run_job
 
+pytestmark = pytest.mark.slow
+
 SEXES = "fm"
 PEOPLE = "list,id,sex,age,score,other,stars\n" + "\n".join(
     f"L{i // 10},p{i},{SEXES[i % 2]},{20 + i % 45},{(37 * i) % 101 - 30 * (i % 2 == 0)},{i},{i % 3}"

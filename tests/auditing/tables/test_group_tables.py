@@ -9,6 +9,8 @@ from equirank.datasets import load_hiring
 from equirank.metrics import AdverseImpactRatio, pairwise_accuracy_matrix
 from equirank.statistics import selection_ratio
 
+pytestmark = pytest.mark.slow
+
 
 def rows(result, **where):
     return [

@@ -32,7 +32,10 @@ from equirank.rankers import ExternalRanker, LambdaMART, RankBoost, RegressionRa
 from equirank.rerankers import DetGreedy, Reranked
 
 #: LightGBM 4.6 warns of its own names in the hand-written calls.
-pytestmark = pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning"),
+]
 LIBRARIES = ["lightgbm", "xgboost", "catboost"]
 N_LISTS, N_ROWS = 12, 180
 
