@@ -178,6 +178,7 @@ def test_groups_of_numbers_are_found_by_their_texts():
         ),
     ],
 )
+@pytest.mark.gate
 def test_the_code_gives_the_same_orders_and_numbers(tmp_path, monkeypatch, tables):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "people.csv").write_bytes(people())
