@@ -10,6 +10,8 @@ from thorough import sized
 
 from equirank.kernels.exchange_sweep import advance, begin, sweep_counts, sweep_exposure
 
+pytestmark = pytest.mark.slow
+
 RIGHT = np.pi / 2
 
 

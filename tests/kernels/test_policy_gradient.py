@@ -17,6 +17,8 @@ from equirank.kernels.policy_gradient import (
 from equirank.metrics import group_disparity, individual_disparity
 from equirank.policies import PlackettLuce
 
+pytestmark = pytest.mark.slow
+
 
 def attention(n):
     return 1 / np.log2(np.arange(2, n + 2))

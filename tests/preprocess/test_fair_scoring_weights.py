@@ -14,6 +14,8 @@ from equirank.preprocess import (
 )
 from equirank.preprocess.fair_scoring_weights import angle_between, search, top_rows
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 2))
 GROUPS = np.where(X[:, 1] - 0.5 * X[:, 0] + 0.5 * RNG.normal(size=60) > 0.2, "b", "a")

@@ -14,6 +14,8 @@ from equirank.kernels.policy_gradient import GROUP, INDIVIDUAL, NONE, list_gradi
 from equirank.rankers import FairPGRank
 from equirank.rankers.policy.rewards import rewards
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def data():
