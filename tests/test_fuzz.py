@@ -184,7 +184,6 @@ def test_counts_add_up_over_runs(tmp_path, capsys):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_a_worker_that_dies_or_hangs_is_a_fault_and_the_run_goes_on(tmp_path, capfd):
     found, summary = tmp_path / "cases", tmp_path / "summary.json"
     options = [

@@ -63,7 +63,6 @@ def test_recorded_decisions_need_no_order(hired):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_the_result_can_be_stored_and_shown(hired, tmp_path):
     again = AuditResult.from_json(hired.to_json())
     assert again == hired

@@ -69,7 +69,6 @@ def test_renamed_groups():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, *(pytest.param(n, marks=pytest.mark.gate) for n in (1, 2))])
 def test_reordered_rows_and_renumbered_lists(seed):
     columns = people(seed)

@@ -262,7 +262,6 @@ def test_a_remedy_promises_nothing_if_people_of_other_lists_recur():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("audited", [of_rows, of_sums])
 def test_corrected_estimates_of_people_who_recur_have_no_interval(audited):
     columns = lists()

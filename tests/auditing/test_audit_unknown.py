@@ -175,7 +175,6 @@ def test_patterns_of_positions_are_those_of_the_known():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_the_order_of_the_categories_has_no_part_in_it():
     data = mixed()
     sensitive = {

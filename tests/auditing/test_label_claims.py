@@ -193,7 +193,6 @@ def test_all_unknown_and_a_group_that_is_never_known():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_a_reference_and_crossed_attributes():
     rng, given, labels = people(lists=40)
     race = np.where(rng.random(len(labels)) < 0.2, "A", labels).astype(object)
@@ -272,7 +271,6 @@ def test_gates_on_metrics_use_drawn_labels(results):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_pages_show_the_three_answers(results, tmp_path):
     path = tmp_path / "report.html"
     pytest.importorskip("jinja2")
@@ -390,7 +388,6 @@ def test_changes_between_files_are_corrected_file_by_file():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_changes_between_files_hold_unless_or_are_left_open():
     found = changes_of(two_files(0.15, effect=1.2))
     claim = found["selected"]

@@ -156,7 +156,6 @@ def test_people_of_other_lists_are_counted_by_their_ids():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_of_very_many_groups_rnd_is_left_out():
     groups = [f"g{i % 51}" for i in range(510)]
     result = audit(score=np.arange(510), sensitive={"g": groups}, **QUICK)

@@ -181,7 +181,6 @@ def test_lists_are_listed_by_inequality(few):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_rare_groups_are_tested_by_shuffles(few, monkeypatch):
     data = made(rare=True, lists=120)
     monkeypatch.setattr(list_sums, "MOST_RARE", 60)
@@ -229,7 +228,6 @@ def test_days_are_merged_also_with_a_new_group(few, tmp_path):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_options_that_sums_do_not_have(few):
     data = made()
     sums = sum_data(data)
@@ -274,7 +272,6 @@ def test_closed_tests_keep_their_level(lists, size):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_unknown_labels_are_judged_by_the_rows_in_memory(monkeypatch):
     data = made(unknown=0.15, shift=2.0, lists=60)
     rows = audit(data, n_boot=100, n_permutations=499, cross=False)
@@ -379,7 +376,6 @@ def test_changes_are_those_of_the_rows(options, monkeypatch):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_few_lists_that_moved_are_tested_by_shuffles(few, monkeypatch):
     data = made(lists=150)
     few_moved = np.asarray(data.score).copy()

@@ -297,7 +297,6 @@ def test_changes_of_decisions_about_some_people_from_sums(monkeypatch):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_sums_that_cannot_be_compared():
     first, other = sum_data(summed(2100, 7, 0), k=4), sum_data(summed(2100, 8, 5000), k=3)
     with pytest.raises(DataError, match="unpaired must be sums with the decisions of the others"):

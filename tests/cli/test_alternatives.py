@@ -135,7 +135,6 @@ def test_the_file_of_init_is_searched(tmp_path, monkeypatch):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_other_commands_do_not_use_a_search(folder):
     text = CONFIG + "path = { estimator__n_estimators = [2] }\n"
     (folder / "c.toml").write_text(text.replace("seed = 1", "seed = [1, 2]"))

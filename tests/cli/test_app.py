@@ -200,7 +200,6 @@ def test_a_closed_stream_changes_no_exit_code(line, command):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="a shell")
 @pytest.mark.parametrize("command", each_command(*COMMANDS, "--help"))
 def test_a_reader_that_went_away_has_a_code_of_its_own(line, command):

@@ -411,7 +411,6 @@ def test_an_interrupt_in_a_callback_from_c_is_raised_after_it(capfd, interruptib
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 @pytest.mark.parametrize("freed", ["while the command runs", "after its last line"])
 def test_what_an_interrupt_leaves_half_made_is_freed_in_silence(freed):

@@ -458,7 +458,6 @@ def test_on_a_terminal_the_table_is_drawn(tmp_path):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_piped_output_has_no_colours(people):
     done = subprocess.run(
         [sys.executable, "-c", "from equirank.cli.app import main; main()", "evaluate", people],

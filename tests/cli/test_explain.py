@@ -67,7 +67,6 @@ def work(tmp_path_factory):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("name", ["boost", "trees", "balanced"])
 def test_the_contributions_add_up_to_the_difference(work, name):
     words = (work / name, work / "people.csv", "--a", "p7", "--b", "p13", "--json")
@@ -81,7 +80,6 @@ def test_the_contributions_add_up_to_the_difference(work, name):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_what_is_printed_and_drawn(work, tmp_path):
     out = tmp_path / "pair.svg"
     told = done(

@@ -251,7 +251,6 @@ def test_positions_alone_will_do(tmp_path):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_the_report_compares_before_and_after(tmp_path):
     pytest.importorskip("altair")
     rng = np.random.default_rng(0)

@@ -103,7 +103,6 @@ def test_a_csv_file_is_summed_too(days):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_scores_and_a_second_score_of_rows_logs_and_sums(days):
     for day in (0, 1):
         rows = log(day)
@@ -294,7 +293,6 @@ def test_large_parquet_files_are_logs(days, monkeypatch):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_two_periods_are_compared(days):
     assert run("sums", "day0.parquet", "--out", "day0.sums", *PEOPLE).exit_code == 0
     like = ["--like", "day0.sums"]

@@ -77,7 +77,6 @@ def test_edges_are_written_without_loss(tmp_path):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @given(st.lists(st.integers(1, 50), min_size=1, max_size=60), st.integers(1, 5))
 def test_homes_are_in_order_and_balanced(sizes, n_homes):
     home = balanced_homes(np.array(sizes), n_homes)

@@ -80,7 +80,6 @@ def same(found, frame, metrics, **options):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["torn at the edges", "scattered", "one partition"])
 def test_evaluate_gives_the_numbers_of_the_whole(kind):
     frame = people()
@@ -220,7 +219,6 @@ def test_a_partition_but_not_the_whole_may_lack_a_column():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_many_groups_are_refused_unless_allowed():
     frame = people()
     frame["who"] = [f"n{j % 101}" for j in range(len(frame))]

@@ -104,7 +104,6 @@ def test_the_model_is_that_of_one_machine_on_the_same_edges(client, tmp_path, ki
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_many_bins(client, tmp_path):
     frame = people(n_queries=150)
     params = SMALL | {"max_bin": 255, "min_sum_hessian_in_leaf": 40.0, "fairness": "exposure"}
@@ -113,7 +112,6 @@ def test_many_bins(client, tmp_path):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_edges_of_a_sample(client, tmp_path):
     frame = people()
     frame.loc[777, "x1"], frame.loc[555, "x3"] = -5.0, np.nan  # rows that no sample holds
@@ -125,7 +123,6 @@ def test_edges_of_a_sample(client, tmp_path):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_costs_weights_and_crossed_groups(client, tmp_path):
     frame = people()
     weight = 1.0 + frame["qid"] % 3

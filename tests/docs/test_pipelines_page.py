@@ -29,7 +29,6 @@ def audits():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("at", [0, 1])
 def test_the_commands_refuse_a_ranking_that_breaks_the_rule(at, tmp_path, monkeypatch):
     name, *words = shlex.split(list(audits())[at])

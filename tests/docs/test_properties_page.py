@@ -24,7 +24,6 @@ ROWS = [
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_both_tables_are_put_into_the_page(monkeypatch):
     known = page_tables.tables(ASKED)
     monkeypatch.setattr(page_tables, "tables", lambda: known)

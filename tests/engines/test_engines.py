@@ -168,7 +168,6 @@ def test_scattered_rows_are_spilled(tmp_path, text, monkeypatch):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["large_string", "string_view", "dictionary"])
 def test_texts_of_every_type(tmp_path, kind):
     frame = people(text=True)
@@ -248,7 +247,6 @@ def changed():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_scores_and_changes_in_every_engine(tmp_path, changed, monkeypatch):
     assert changed.plan.median == np.median(FRAME["score"])
     assert changed.sums["moved"][1] > 40
@@ -285,7 +283,6 @@ def costly(frame):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_what_metrics_read_in_every_engine(tmp_path, monkeypatch):
     wanted = equirank.list_sums(costly(FRAME), **COLUMNS, **EVALUATED)
     assert wanted.plan.max_grade == 6

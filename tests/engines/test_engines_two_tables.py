@@ -117,7 +117,6 @@ def by_engine(new, old, folder):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_every_engine_matches_people_by_list_and_id(tmp_path):
     new, old = tables(text=True)
     wanted = wanted_sums(new, old)
@@ -166,7 +165,6 @@ def test_other_people_have_no_changes_but_their_gaps_are_compared(tmp_path, kind
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_lists_of_one_table_are_counted_by_every_engine(tmp_path):
     new, old = without(NEW, [1, 2]), without(OLD, [5])
     wanted = wanted_sums(new, old)
@@ -189,7 +187,6 @@ def positioned(frame, k):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize(("k", "other"), [(4, 6), pytest.param(100, 4, marks=pytest.mark.gate)])
 def test_a_ranking_cut_at_k_is_compared_with_the_first_k(tmp_path, monkeypatch, k, other):
     new, old = positioned(NEW, k), positioned(OLD, other)
@@ -222,7 +219,6 @@ def test_the_cut_is_that_of_the_longest_list():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_days_add_up_and_are_stored(tmp_path):
     given = COLUMNS | WAYS
     half = NEW["qid"].unique()[:17]
@@ -299,7 +295,6 @@ def test_audits_of_sums_are_those_of_rows(old):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_few_lists_with_other_people_have_a_comparison_of_gaps():
     old, reason, _ = REFUSED["a person less"]
     few = {"n_boot": 20, "n_permutations": 19}

@@ -146,7 +146,6 @@ def test_partitions_of_long_texts_fit_the_memory(tmp_path, monkeypatch):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_partitions_of_two_logs_with_long_ids_fit_the_memory(tmp_path, monkeypatch):
     parts, _ = largest(monkeypatch)
     paths = [

@@ -415,7 +415,6 @@ def with_cell(name):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_a_mark_in_a_late_row_is_read_as_before(tmp_path):
     pytest.importorskip("python_calamine")
     with pytest.raises(DataError, match="row 200000"):

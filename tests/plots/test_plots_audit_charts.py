@@ -163,7 +163,6 @@ def test_undefined_numbers_are_null():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_only_the_largest_of_many_groups_are_drawn():
     names = [f"group {i}" for i in range(MOST_GROUPS + 6)]
     many = sample_audit({"school": names}, n_queries=2, against=False)

@@ -34,7 +34,6 @@ def test_a_constant_leaks_nothing(model, share):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_more_noise_leaks_less():
     rng = np.random.default_rng(0)
     groups = people(2000)

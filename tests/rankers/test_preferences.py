@@ -51,7 +51,6 @@ LISTS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2)), min_size=1, ma
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @given(LISTS)
 def test_pairs_from_grades_against_plain_loops(rows):
     y, qid = (np.array(column) for column in zip(*rows, strict=True))

@@ -162,7 +162,6 @@ def test_groups_of_numbers_are_found_by_their_texts():
     assert run.reranked(run.recipe.remedy).holds
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "tables",
     [

@@ -282,7 +282,6 @@ REPORTS = {"audit": "r.html", "rerank": "r.html", "compare": "results/report.htm
 REPORTS |= {"train": "model/card.html"}
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "command", ["audit", "compare", "train", pytest.param("rerank", marks=pytest.mark.gate)]
 )

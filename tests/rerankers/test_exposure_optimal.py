@@ -15,7 +15,6 @@ def case(seed, n_groups, low=3, high=12):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("n_groups", [2, 3, 4])
 @pytest.mark.parametrize("constraint", ["parity", "treatment", "impact", None])
 @pytest.mark.parametrize("slack", [0.0, 0.05])

@@ -99,7 +99,6 @@ def test_a_permutation_whatever_the_group_sizes(kind, pool, data):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @settings(max_examples=60)
 @given(pools())
 def test_const_sort_keeps_every_share_whatever_the_groups(pool):

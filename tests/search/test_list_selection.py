@@ -60,7 +60,6 @@ def test_the_chance_to_be_selected_is_that_of_a_decision():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("sizes", [[12, 14, 9], [10] * 22])
 def test_equal_quotas_are_a_top_k(sizes):
     columns = people(5, sizes)
@@ -156,7 +155,6 @@ def coarse(seed, n, levels):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("target", ["exposure >= 0.9", "selected at 4 >= 0.8"])
 def test_a_bonus_costs_what_the_cheapest_setting_of_all_costs(seed, target):

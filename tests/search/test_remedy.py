@@ -224,7 +224,6 @@ def exact():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("limit", [1.0, pytest.param(2 / 3, marks=pytest.mark.gate)])
 def test_a_target_at_the_boundary_does_not_flicker_under_row_order(limit):
     rows, seen = exact(), set()
@@ -378,7 +377,6 @@ def test_what_is_wrong_with_a_target_is_told(text, words):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_groups_of_two_attributes_together():
     rng = np.random.default_rng(0)
     groups = {"sex": rng.choice(["f", "m"], 200), "age": rng.choice(["old", "young"], 200)}
@@ -551,7 +549,6 @@ def test_features_of_a_model_are_left_out_and_capped():
     assert result.find("Cap feature 1").strength < club.max()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     ["LogisticRegression", "LGBMRanker", pytest.param("LGBMClassifier", marks=pytest.mark.gate)],
@@ -602,7 +599,6 @@ def test_positions_without_scores_leave_quality_unknown():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_many_people_are_searched_in_some_lists_first(monkeypatch):
     from equirank.search import remedy_search
 

@@ -79,7 +79,6 @@ def test_certain_labels_stay_in_every_draw():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("how", ["missing", pytest.param("flips", marks=pytest.mark.gate)])
 def test_intervals_of_one_list_cover_its_value(how):
     """The small twin of point 4a of benchmarks/labels.py: a group of 16% in a list of 40."""

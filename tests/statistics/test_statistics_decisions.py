@@ -191,7 +191,6 @@ def slow_score(ratio, counts, correction=True):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @settings(max_examples=25)
 @given(counts=lists_of(1, 12, (1, 4)), level=st.sampled_from([0.8, 0.95]))
 @example(counts=[[8], [8], [500], [1000]], level=0.95)
@@ -275,7 +274,6 @@ def test_intervals_of_small_cells_contain_the_truth(n1, p1, n2, p2):
     assert coverage_of(n2, n1, p2, p1) >= 0.93
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "ratio", [1.05, *(pytest.param(ratio, marks=pytest.mark.gate) for ratio in (0.5, 1.0))]
 )
@@ -299,7 +297,6 @@ def test_intervals_over_small_lists_contain_the_truth(n1, n2, rates, ratio):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @settings(max_examples=40)
 @given(counts=lists_of())
 def test_arrays_are_lists_one_by_one(counts):

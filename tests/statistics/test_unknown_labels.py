@@ -181,7 +181,6 @@ def selections(rng, n_lists, length=12):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("measure", ["mean", "ratio"])
 def test_intervals_cover_a_truth_on_the_edge(measure):
     rng = np.random.default_rng(12)

@@ -206,7 +206,6 @@ def test_macros_are_not_data(workspace):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_a_line_of_fifty_megabytes_is_refused_in_words():
     raw = b"list,score,sex\n1,1,f\n1,2," + b"x" * (50 << 20) + b"\n"
     with pytest.raises(StudioError, match="line 3: must be CSV: field larger"):

@@ -66,7 +66,6 @@ def test_further_metrics_are_measured_for_every_attribute():
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_without_relevance_only_places_and_exposure(one_list):
     shorts = set(one_list.tables["gaps"]["metric"])
     assert shorts == {"ExposureGap", "RND"}
@@ -158,7 +157,6 @@ def test_without_resampling_nothing_is_drawn(monkeypatch):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_differences_are_those_of_versus(changed):
     data, other, result = changed
     names = 'NDCG@10, RND(by="sex", protected="female")'

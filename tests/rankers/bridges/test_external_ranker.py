@@ -390,7 +390,6 @@ def test_saved_models_score_the_same_without_pickle(library, tmp_path):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_pipelines_and_fitted_models_are_saved(library, tmp_path):
     pytest.importorskip("skops")

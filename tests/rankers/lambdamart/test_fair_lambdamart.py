@@ -52,7 +52,6 @@ def test_alpha_one_is_plain_lambdamart(data, other):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["swap", "fair_first", "relevance_first"])
 def test_fairness_alone_comes_near_the_least_that_lists_allow(strategy):
     """The features reveal the group, so a list as fair as any can be learned."""

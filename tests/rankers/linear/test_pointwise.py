@@ -125,7 +125,6 @@ def test_classes_of_the_user_must_be_named(tmp_path):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 @pytest.mark.parametrize("kind", [DecisionTreeRegressor, HistGradientBoostingRegressor])
 @pytest.mark.parametrize("fault", ["child", "circle", "feature"])
 def test_trees_that_lead_nowhere_are_refused(kind, fault, tmp_path):

@@ -42,7 +42,6 @@ def test_transitive_preferences_are_sorted_exactly(n, order, pivoting):
 
 
 @pytest.mark.gate
-@pytest.mark.slow
 def test_no_pair_is_asked_for_twice_and_all_is_counted():
     ask = Counter(np.random.default_rng(0).normal(size=300))
     found = order_by_preference(ask, 300, consistent=True, random_state=1)
