@@ -1,8 +1,7 @@
 """Write the lowest versions that pyproject.toml allows, as constraints for pip.
 
-``make test-lowest`` installs them. They cover the base and the extra ``test-all`` with all it
-names.
-A package that constraints.txt pins keeps that version.
+``make test-lowest`` installs them: those of the base and of the extra ``test-all`` with all it
+names. A package that constraints.txt pins keeps that version.
 """
 
 import re
