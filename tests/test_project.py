@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -151,3 +152,27 @@ def test_tests_wait_for_states_with_the_one_limit():
         if short.search(line)
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("message", "outcome"),
+    [
+        ("No module named 'torch.nn'", "skipped"),
+        ("could not import 'torch': No module named 'torch'", "skipped"),
+        ("torch is not installed; it comes with equirank[neural]", "skipped"),
+        ("No module named 'torchh'", "failed"),
+        ("assert 1 == 2", "failed"),
+    ],
+)
+def test_tests_that_lack_a_package_are_one_line_with_its_target(
+    pytestconfig, monkeypatch, message, outcome
+):
+    plugins = pytestconfig.pluginmanager.get_plugins()
+    (conftest,) = (p for p in plugins if getattr(p, "__file__", "") == str(ROOT / "conftest.py"))
+    monkeypatch.setattr(conftest, "MISSING", {"torch"})
+    report = SimpleNamespace(outcome="failed", longrepr=None)
+    conftest.skip_if_missing(report, message)
+    assert report.outcome == outcome
+    if outcome == "skipped":  # the same file, line and words: pytest counts them as one
+        assert report.longrepr[:2] == (conftest.__file__, None)
+        assert report.longrepr[2].startswith("Skipped: make test-all installs ")
