@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-RUNS = 150
+RUNS = 200
 #: Reports that cross two attributes have many times the comparisons of others.
 CROSSED_RUNS = 25
 #: Lotteries in which gates about metrics are judged too; each costs an evaluation per report.
